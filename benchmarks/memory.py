@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import memory_durability
 from benchmarks.places import REPOSITORY, SHARED
 from benchmarks.startup import PEER, install_peer
-from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.memory import Memory, local_now
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
 from deltos.embed.static import shared_model
@@ -37,6 +37,8 @@ from deltos.text.stop_words import PROSE_STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from deltos.domains.memory.model import Clock
 
 
 def main() -> None:
@@ -63,12 +65,12 @@ def recall(_: argparse.Namespace) -> None:
     )
 
 
-def opened(store: SqliteObservations) -> Memory:
+def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
     """Memory as the product opens it: compared by meaning, unless DELTOS_EMBED is `off`."""
     if os.environ.get("DELTOS_EMBED") == "off":
-        return Memory(store)
+        return Memory(store, clock=clock)
     meaning = Meaning(shared_model(), store.vectors)
-    return Memory(store, meaning=lambda: meaning)
+    return Memory(store, clock=clock, meaning=lambda: meaning)
 
 
 def locomo() -> list[Any]:

@@ -121,6 +121,8 @@ class Sketch(NamedTuple):
     symbols: tuple[str, ...]
     head: str
     length: int
+    kind: str
+    tail: str  # the last character
 
 
 class MemoryCounts(NamedTuple):
@@ -188,8 +190,11 @@ class ObservationsWriter(Protocol):
     def last_created_at(self, session: int) -> int | None:
         """When the last observation of a session was created; None outside any session."""
 
-    def recent(self, project: int, *, limit: int, until: int | None = None) -> list[Observation]:
-        """The newest live observations of a project that still hold, newest first; with `until`, those up to then."""
+    def recent(
+        self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
+    ) -> list[Observation]:
+        """The newest live observations of a project that still hold, newest first; with `until`, those up to then; only
+        of `kinds` where given."""
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         """The last live observations of a session, newest first."""

@@ -7,12 +7,30 @@ UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
 
+_TOKEN = re.compile(r"[^\W_]+")
+
 
 def bigrams(word: str) -> list[str]:
     """The character bigrams of all that is written without spaces: what stands in for words there."""
     if word.isascii():
         return []
     return [run[start : start + 2] for run in UNSPACED.findall(word) for start in range(len(run) - 1)]
+
+
+def unspaced_words(text: str) -> list[str]:
+    """What stands in for words where a text is written without spaces: bigrams, and what stands between such runs.
+
+    SQLite's tokenizer makes one word of a whole clause, `用Redis缓存` for one.
+    """
+    if text.isascii():
+        return []
+    words: list[str] = []
+    for token in _TOKEN.findall(text):
+        if not token.isascii() and UNSPACED.search(token):
+            words += (piece for piece in UNSPACED.split(token) if piece)
+            words += (run for run in UNSPACED.findall(token) if len(run) == 1)
+            words += bigrams(token)
+    return words
 
 
 def is_single_token(word: str) -> bool:

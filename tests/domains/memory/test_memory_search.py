@@ -8,12 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, ObservationOrigin
 from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
 from deltos.errors import BadArgument
+from deltos.store.observations import POSITION_BITS
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.memory.reader import SqliteObservations
+from deltos.store.sqlite.memory.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from deltos.domains.memory.memory import Memory
+    from pathlib import Path
+
     from tests.domains.memory.conftest import Clock, Notes
 
 
@@ -43,13 +49,75 @@ def test_more_and_rarer_words_rank_higher(notes: Notes) -> None:
 
 
 def test_a_word_beside_an_observation_counts_for_it(notes: Notes) -> None:
+    notes.keep("Kept for a year, says the law", session="t")
     notes.keep("How long do backups stay?", session="s")
-    notes.keep("Thirty days, then they are removed", session="s")
-    notes.keep("Nothing to see", session="t")
-    assert notes.ask("how long are backups kept") == [
+    notes.keep("Kept thirty days, then they are removed", session="s")
+    assert notes.ask("how long are backups kept")[:2] == [
         "How long do backups stay?",
-        "Thirty days, then they are removed",
+        "Kept thirty days, then they are removed",
     ]
+
+
+def test_what_only_stands_beside_a_match_is_none(notes: Notes) -> None:
+    notes.keep("The header is blue now", session="s")
+    notes.keep("The queue lives in redis", session="s")
+    notes.keep("Two tests were renamed", session="s")
+    assert notes.ask("redis") == ["The queue lives in redis"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("搜索结果缓存统一放在 Valkey，不要再用进程内的字典", "缓存放在哪里？"),
+        ("使用Redis缓存会话", "redis"),
+        ("キャンセル料は到着の48時間前まで無料", "キャンセル料はいつまで無料ですか"),
+        ("캐시는 레디스에 저장한다", "캐시를 어디에 저장하나요"),
+        ("เซิร์ฟเวอร์ใช้พอร์ต 8080", "พอร์ต"),
+        ("Кэш хранится в Redis", "где хранится кэш"),
+        ("تخزين الجلسات في قاعدة البيانات", "تخزين"),
+    ],
+)
+def test_texts_of_other_scripts_are_found(notes: Notes, kept: str, asked: str) -> None:
+    notes.keep("The frontend uses Vite")
+    notes.keep(kept)
+    assert notes.ask(asked) == [kept]
+
+
+def test_what_an_earlier_version_kept_in_such_a_script_is_found_too(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    earlier = Database(path, [step for step in MIGRATIONS if step.name < "007"], durability="FULL")
+    with earlier.write() as connection:
+        connection.execute("INSERT INTO project (key, project_id, created_at) VALUES (1, 'p', 0)")
+        connection.execute("INSERT INTO session (key, project, started_at) VALUES (1, 1, 0)")
+        rows = ((1 << POSITION_BITS, "a", "缓存统一放在内存里"), ((1 << POSITION_BITS) + 8, "b", "Nothing of it"))
+        connection.executemany(
+            "INSERT INTO observation (place, id, project, kind, source, created_at, files, symbols, names, text)"
+            " VALUES (?, ?, 1, 'decision', '', 0, '', '', '', ?)",
+            rows,
+        )
+    earlier.close()
+    store = SqliteObservations(path)
+    assert [hit.observation.id for hit in Memory(store).search("缓存放在哪里", "p", limit=5).hits] == ["a"]
+    store.close()
+
+
+def test_small_words_of_another_language_match_nothing(notes: Notes) -> None:
+    notes.keep("Wir haben uns für Stripe entschieden, die Gebühr ist kleiner")
+    notes.keep("The limit on the search routes is 20")
+    assert notes.ask("Welches Limit gilt für die search routes?") == ["The limit on the search routes is 20"]
+
+
+def test_words_such_as_decided_lift_decisions(notes: Notes) -> None:
+    notes.keep("Edited billing/invoice.py: the footer of the invoice", kind="change")
+    notes.keep("The footer of the invoice is split", kind="decision")
+    notes.keep("Ran the linter over the footer of the invoice", kind="change")
+    assert notes.ask("what did we decide about the invoice footer?")[0] == "The footer of the invoice is split"
+
+
+def test_a_question_that_was_asked_before_comes_after_its_answer(notes: Notes) -> None:
+    notes.keep("Why does the nightly export time out?", kind="request")
+    notes.keep("The nightly export had no time left: a lock was held", kind="finding")
+    assert notes.ask("why does the nightly export time out?")[0].startswith("The nightly export had")
 
 
 def test_neighbours_never_cross_sessions(notes: Notes) -> None:

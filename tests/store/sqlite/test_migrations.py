@@ -27,4 +27,5 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "004-pins",
         "005-score",
         "006-exchange",
+        "007-unspaced-words",
     ]

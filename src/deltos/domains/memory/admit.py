@@ -41,11 +41,29 @@ _ERROR_LINE = (
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
 _CHOICE = (
     r"(?i)\b(?:decided|decision|(?:we(?:'ll| will| should)?|let's) (?:use|go with|keep|switch)|chose|"
-    r"going with|instead of|rather than|from now on|agreed)\b"
+    r"going with|instead of|rather than|from now on|agreed|entschieden|stattdessen|ab jetzt|decidimos|en lugar de)\b"
+    r"|决定|改用|而不是|決めました|ことにした|ではなく"
 )
 _FINDING = (
     r"(?i)\b(?:root cause|the (?:problem|issue|bug|reason|culprit) (?:was|is)|turns? out|because|caused by|"
-    r"fixed (?:by|in|the)|the fix|it (?:needs|requires)|only works|workaround|note that|important)\b"
+    r"fixed (?:by|in|the)|the fix|it (?:needs|requires)|only works|workaround|note that|important|"
+    r"weil|deshalb|(?:die )?Ursache|der Grund|liegt an|wegen|porque|la causa|por eso|debido a)\b"
+    r"|原因|因为|导致|所以|根本|なぜなら|のため|が原因|せいで"
+)
+_BETWEEN_SENTENCES = r"(?<=[.!?])\s+|\n+|(?<=[。！？])"
+_STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
+_FEWEST_STEPS = 3
+_SMALL_TALK_CHARACTERS = 80
+_SMALL_TALK = frozenset(
+    "a an and the you your very much so for all of again now it is that was s re m this i we have has nice good great "
+    "lovely cool awesome perfect excellent wonderful super fine well done thanks thank thx ty cheers please sorry oops "
+    "hi hello hey morning afternoon evening night day weekend week bye goodbye see later tomorrow soon next "
+    "enjoy yes no yep nope ok okay sure right got love haha lol wow hm hmm welcome back job work everyone "
+    "danke dir ihnen schön vielen dank gut prima klasse ja nein passt bis morgen später tschüss hallo guten abend "
+    "schönes wochenende feierabend moin "
+    "gracias muchas muy bien vale hasta luego mañana hola buenos días adiós sí perfecto "
+    "谢谢 谢谢你 好的 好 再见 你好 不客气 辛苦了 明天见 "
+    "ありがとう ありがとうございます お疲れ様 お疲れ様です はい いいえ おはよう こんにちは".split()
 )
 _TRIVIAL = (
     r"(?i)^\s*(?:/\w|(?:yes|no|ok(?:ay)?|sure|continue|go on|go ahead|thanks?(?: you)?|do it|"
@@ -178,13 +196,21 @@ def _causes(lines: Sequence[str], telling: Sequence[int]) -> tuple[int, ...]:
 
 def _prompt(text: str) -> Draft | None:
     text = text.strip()
-    if re.match(_TRIVIAL, text):
+    if re.match(_TRIVIAL, text) or _is_small_talk(text):
         return None
     judgement = judge(text)
     if not judgement.kind and count_words(text) < _FEWEST_WORDS:
         return None
     shown = _cut(_sentence_first(text, judgement), _PROMPT_CHARACTERS)
     return Draft(shown, kind=judgement.kind or "request", source="user", score=_score_of(judgement))
+
+
+def _is_small_talk(text: str) -> bool:
+    """Whether a short prompt has only words of thanks, greeting and parting, whatever their order."""
+    if len(text) > _SMALL_TALK_CHARACTERS:
+        return False
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    return all(word in _SMALL_TALK for word in words)
 
 
 def _sentence_first(text: str, judgement: Judgement) -> str:
@@ -201,19 +227,33 @@ def _score_of(judgement: Judgement) -> float | None:
 def _answer(text: str) -> Draft | None:
     """The sentences of an answer that decide or explain something."""
     judgement = judge(text, is_agent=True)
-    sentences = re.split(r"(?<=[.!?])\s+|\n+", re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL))
+    sentences = re.split(_BETWEEN_SENTENCES, re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL))
     telling = [
-        s.strip(" -*#>\t") for s in sentences if 20 < len(s) < 500 and (re.search(_CHOICE, s) or re.search(_FINDING, s))
+        s.strip(" -*#>\t")
+        for s in sentences
+        if (20 if s.isascii() else 10) < len(s) < 500 and (re.search(_CHOICE, s) or re.search(_FINDING, s))
     ]
     if judgement.kind in (DECISION, PREFERENCE):
         told = dict.fromkeys((judgement.sentence, *telling))
         return Draft("\n".join([*told][:_SENTENCES]), judgement.kind, "agent", score=_score_of(judgement))
+    if steps := _steps(text):
+        return Draft(_cut("\n".join(steps), _PROMPT_CHARACTERS), NOTE, "agent", score=_score_of(judgement))
     if not telling:
         return None
     explains = any(re.search(_FINDING, sentence) for sentence in telling)
     # What the agent chose for itself on the way is neither the user's decision nor a finding.
     kind = "finding" if explains else NOTE
     return Draft("\n".join(telling[:_SENTENCES]), kind, "agent", score=None if explains else _score_of(judgement))
+
+
+def _steps(text: str) -> list[str]:
+    """The heading and the numbered steps of an answer that is mostly a list of them: a plan, or what was found."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = next((at for at, line in enumerate(lines) if re.match(_STEP, line)), 0)
+    steps = [line for line in lines if re.match(_STEP, line)]
+    if len(steps) < _FEWEST_STEPS or 2 * len(steps) < len(lines):
+        return []
+    return [*lines[max(0, first - 1) : first], *steps]
 
 
 def _tool(tool: ToolUse) -> Draft | None:

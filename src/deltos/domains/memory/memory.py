@@ -20,10 +20,12 @@ from deltos.domains.memory.model import (
     possible_ids,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
+from deltos.domains.memory.supersede import kinds_to_compare, superseded
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
+from deltos.text.scripts import unspaced_words
 from deltos.text.times import micros
 from deltos.workspace.identity import folder_in_checkout
 
@@ -43,6 +45,7 @@ _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
 SNAPSHOTS_KEPT = 7
+_LASTING = ("decision", "preference")
 _MOST_CHOSEN = 1_000_000
 _MOST_CHOSEN_BY_QUERY = 100
 # A clock may be a little ahead; what claims to come from further on was written by one that is wrong.
@@ -193,8 +196,25 @@ class Memory:
         last = writer.last_created_at(session) or 0
         is_ahead = last > new.created_at + CLOCK_TOLERANCE  # then the other one was wrong
         created_at = new.created_at if is_ahead else max(new.created_at, last)
+        replaced = self._supersede_older(writer, project, new)
+        if new.kind not in _LASTING and (lasting := next((row for row in replaced if row.kind in _LASTING), None)):
+            new = new._replace(kind=Clean(lasting.kind), score=lasting.score)  # what replaces a decision is one
         writer.insert(project, session, new._replace(created_at=created_at))
-        return Remembered(new.id, redacted=prepared.redacted)
+        return Remembered(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
+
+    def _supersede_older(self, writer: ObservationsWriter, project: int, new: NewObservation) -> list[Observation]:
+        """Have a new observation answer in the place of those that it says no longer hold."""
+        kinds, looked_at = kinds_to_compare(new)
+        if not kinds:
+            return []
+        replaced = [
+            row
+            for row in superseded(new, writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds))
+            if row.pinned_at is None  # what the user pinned goes only when the user says so
+        ]
+        for row in replaced:
+            writer.mark_superseded(row.place, new.id, micros(self.clock()))
+        return replaced
 
     def _merge(self, writer: ObservationsWriter, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
         now = max(new.created_at, older.updated_at)
@@ -437,5 +457,7 @@ def as_stored(origin: ObservationOrigin) -> ObservationOrigin:
 
 
 def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:
-    """The words inside the identifiers of a text and of its files' paths, for the word index."""
-    return Clean(words_inside([*names_in_prose(text), *files]))
+    """The words inside the identifiers of a text and of its files' paths, and those of scripts without spaces, for the
+    word index."""
+    names = words_inside([*names_in_prose(text), *files])
+    return Clean(" ".join((names, *unspaced_words(text))).strip())

@@ -50,12 +50,13 @@ class ObservationOrigin(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What became of a draft: its id, whether it joined an older observation, and which kinds of secret were
-    taken out."""
+    """What became of a draft: its id, whether it joined an older observation, which kinds of secret were taken out, and
+    the ids of older observations that it replaces."""
 
     id: str
     merged: bool = False
     redacted: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
 
 
 def shown_id(observation_id: str) -> str:

@@ -66,7 +66,10 @@ _JVM = Signs(begins=("[ERROR]", "FAILURE:"), holds=("BUILD FAILURE", "BUILD FAIL
 _RUBY_TESTS = Signs(counts=("failure", "failures", "errors"))
 _CONTAINERS = Signs(begins=("Error response from daemon", "Error: "), holds=("failed to solve",))
 _CLUSTER = Signs(begins=("Error from server", "The connection to the server"))
-_DATABASE = Signs(begins=("ERROR ", "psql: error", "Parse error", "Runtime error", "FAILED:", "CommandError:"))
+_DATABASE = Signs(
+    begins=("ERROR ", "psql: error", "Parse error", "Runtime error", "FAILED:", "CommandError:"),
+    holds=(": ERROR:  ", ": FATAL:  "),
+)
 _GIT = Signs(
     begins=("CONFLICT (", "Automatic merge failed", "Aborting", " ! [", "! [", "husky - ", "CONFLICT:"),
     holds=("\n- hook id: ", "[rejected]", "[remote rejected]"),
@@ -96,6 +99,8 @@ _BY_PROGRAM: dict[str, Signs] = {
     "phpunit": Signs(begins=("FAILURES!", "ERRORS!", "PHP Fatal error")),
     "terraform": Signs(begins=("│ Error:", "╷")),
     "curl": Signs(begins=("curl: (",)),
+    "k6": Signs(begins=("ERRO[",), holds=(" level=error ",)),
+    "aws": Signs(begins=("upload failed:", "download failed:", "An error occurred ("), holds=("An error occurred (",)),
 }
 # A script or a task may run any of the programs whose summaries nothing else looks like.
 _UNKNOWN_PROGRAM = (

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from deltos.text.identifiers import names_in_prose
-from deltos.text.scripts import is_single_token
+from deltos.text.scripts import is_single_token, unspaced_words
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.words import TOKEN, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LABEL = r"\s*([^\n:]{1,40}):\s"
 
@@ -27,25 +31,103 @@ _IRREGULAR = """
     tear tore torn|tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn|
     win won|write wrote written|child children|man men|woman women|person people|foot feet|tooth teeth|mouse mice|
     life lives|wife wives|leaf leaves|knife knives|half halves|index indices|vertex vertices|matrix matrices"""
+_CHINESE_QUESTION_WORDS = frozenset("什么 为什 怎么 哪里 在哪 哪个 多少 几个 我们 是否 有没".split())
+# German "die" is an English verb: a language is told by two of its small words.
+_TELLING_SMALL_WORDS = 2
+_SMALL_WORDS = {
+    "de": frozenset(
+        "der die das den dem des ein eine einen einem einer und oder aber ist sind war waren wird werden wurde wir "
+        "ihr ich du er sie es uns euch für von vom zu zum zur im in am an auf aus bei mit nach vor über unter um wie "
+        "was wer wo wann warum welche welcher welches welchen wohin woher wozu nicht kein keine noch nur auch schon so "
+        "dann als wenn ob man hat haben hatte habe kann können gilt gibt geht gehen dürfen sollen muss müssen".split()
+    ),
+    "es": frozenset(
+        "el la los las un una unos unas de del al y o pero es son era fue ser está están se nos lo le les que qué "
+        "quién cuál cuáles dónde cuándo cómo cuánto por para con sin en a no ya más como si hay ha han hemos".split()
+    ),
+    "fr": frozenset(
+        "le la les un une des du de et ou mais est sont était être nous vous on il elle que qui quoi quel quelle "
+        "quels où quand comment pourquoi combien pour par avec sans dans en sur au aux ne pas plus ce ont".split()
+    ),
+}
+# Words that ask for observations of some kinds, as they stand in questions.
+_ASKING_FOR = (
+    (
+        ("decision", "preference"),
+        frozenset(
+            "decide decided decision decisions choose chose chosen choice pick picked agree agreed plan planned settle "
+            "settled prefer preferred rule rules convention policy allowed may entschieden entscheidung gewählt "
+            "vereinbart regel dürfen decidimos decidió decisión elegimos elegido regla 决定 选择 选了 规则 决策 "
+            "決め 決定 選ん 方針".split()
+        ),
+    ),
+    (
+        ("error",),
+        frozenset(
+            "fail failed fails failing failure error errors crash crashed broke broken refused rejected wrong complain "
+            "fehler fehlgeschlagen kaputt falló error fallo 失败 报错 错误 超时 エラー 失敗".split()
+        ),
+    ),
+    (
+        ("finding",),
+        frozenset(
+            "fix fixed solve solved solution cause caused reason why warum grund ursache 为什 原因 なぜ 理由".split()
+        ),
+    ),
+    (
+        ("change",),
+        frozenset(
+            "change changed changes edit edited commit committed merge merged install installed version pr pull "
+            "geändert installiert gemergt 修改 改了 安装 版本 変更".split()
+        ),
+    ),
+)
 _ENDINGS = ("ing", "es", "ed", "s")
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """What a question asks for: groups of words that mean the same, all its words, and the names in it."""
+    """What a question asks for: groups of words that mean the same, all its words, the names in it, and the kinds of
+    observation that its words ask for."""
 
     terms: tuple[tuple[str, ...], ...]
     words: frozenset[str]
     names: frozenset[str]
+    kinds: frozenset[str] = frozenset()
 
 
 def parse_query(text: str) -> MemoryQuery:
     """The words of a question that can tell one observation from another."""
-    words = [word.lower() for word in TOKEN.findall(text) if is_single_token(word)]
-    useful = [word for word in dict.fromkeys(words) if word not in PROSE_STOP_WORDS]
+    words = [word.lower() for token in TOKEN.findall(text) for word in _words_of(token) if is_single_token(word)]
+    small = _small_words(words)
+    useful = [word for word in dict.fromkeys(words) if word not in small and not _only_asks(word)]
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
-    return MemoryQuery(tuple(groups), frozenset(words), frozenset(name.lower() for name in names_in_prose(text)))
+    names = frozenset(name.lower() for name in names_in_prose(text))
+    return MemoryQuery(tuple(groups), frozenset(words), names, _kinds_asked(words))
+
+
+def _kinds_asked(words: Iterable[str]) -> frozenset[str]:
+    """The kinds that words such as "decided" or "failed" ask for."""
+    return frozenset(kind for word in words for kinds, asking in _ASKING_FOR if word in asking for kind in kinds)
+
+
+def _words_of(token: str) -> list[str]:
+    """The words that a token of the question is indexed as: bigrams where it is written without spaces."""
+    return unspaced_words(token) or [token]
+
+
+def _small_words(words: Iterable[str]) -> frozenset[str]:
+    """The words that tell nothing in the language of a question; English ones always, as names and terms are."""
+    counts = {language: sum(word in small for word in words) for language, small in _SMALL_WORDS.items()}
+    language = max(counts, key=counts.__getitem__)
+    is_other = counts[language] >= _TELLING_SMALL_WORDS
+    return PROSE_STOP_WORDS | _SMALL_WORDS[language] if is_other else PROSE_STOP_WORDS
+
+
+def _only_asks(word: str) -> bool:
+    """Whether a bigram is grammar: all hiragana, or a Chinese question word."""
+    return word in _CHINESE_QUESTION_WORDS or all("\u3040" <= letter <= "\u309f" for letter in word)
 
 
 def label_of(text: str) -> frozenset[str]:

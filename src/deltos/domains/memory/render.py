@@ -70,6 +70,8 @@ def _superseded(row: Observation) -> str:
 def remembered_text(done: Remembered) -> str:
     """What became of a draft, in one line."""
     text = f"{'Merged into' if done.merged else 'Remembered as'} {shown_id(done.id)}"
+    if done.superseded:
+        text += f" in place of {', '.join(map(shown_id, done.superseded))}"
     return text + (f" (redacted: {', '.join(done.redacted)})" if done.redacted else "")
 
 

@@ -18,6 +18,7 @@ from deltos.ranking import load_ranker
 from deltos.store.observations import POSITION_BITS, session_of
 from deltos.text.dates import TimeSpan, spoken_spans
 from deltos.text.rarity import idf
+from deltos.text.scripts import UNSPACED
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.tags import has_tag
 from deltos.text.times import micros
@@ -40,6 +41,8 @@ _FIRST_STAGE = 300  # candidates by words alone
 _SECOND_STAGE = 150  # of these, those whose rows are read
 _DATED_PLACES = 200
 _NEAREST = 50  # candidates by meaning
+_LEAST_SIMILARITY = 0.1  # below that, nothing of the question is meant
+_LEAST_BESIDE_ALL_WORDS = 0.3  # where an observation has every word of the question, others have to mean much the same
 # Where the best observation lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.7
 
@@ -68,7 +71,7 @@ class MemoryHit:
     score: float
     snippet: str
     confidence: float = 1.0
-    is_near: bool = False  # by meaning alone: no word of the question stands in it or beside it
+    is_near: bool = False  # by meaning: no word of the question stands in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,8 @@ class ObservationFeatures(NamedTuple):
     recency: float
     excess_length: float
     named: bool
+    asked_kind: bool
+    only_asks: bool
     dated: bool
     soon_after_date: bool
     similarity: float
@@ -156,6 +161,10 @@ class _Matches:
         best = max(map(self.value, set(self.bits.values())), default=0.0)
         share = 1 - best / self._total if self._total else 1.0
         return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
+
+    def lacks_words(self) -> bool:
+        """Whether no observation has every word of the question."""
+        return max(map(self.value, set(self.bits.values())), default=0.0) < self._total or not self._total
 
     def best(self, count: int, allowed: Collection[int] | None = None) -> list[int]:
         """The places whose own terms are worth most, best first; of those that are allowed."""
@@ -213,8 +222,10 @@ def search(
         )
         for sketch in store.sketches(places, head_characters=_HEAD_CHARACTERS)
     }
-    answering = _ranked(rows, matches)
-    hits = _hits(store, answering[:limit], question, _wordless(near_words, near))
+    least = _LEAST_SIMILARITY if matches.lacks_words() else _LEAST_BESIDE_ALL_WORDS
+    speaking = {place: row for place, row in rows.items() if matches.bits.get(place) or _speaks(row, least)}
+    answering = _ranked(speaking, matches)
+    hits = _hits(store, answering[:limit], question, _wordless(near_words, words))
     return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
 
 
@@ -226,11 +237,18 @@ def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[
         _RankedPlace(
             ranker.score(row),
             place,
-            max(matches.confidence(ranker.score(row._replace(near_alone=0.0))), row.near_alone),
+            max(matches.confidence(ranker.score(row._replace(near_alone=0.0))), row.near_alone)
+            if matches.bits.get(place)
+            else row.similarity,
         )
         for place, row in rows.items()
     ]
     return sorted((each for each in ranked if each.score > 0), reverse=True)
+
+
+def _speaks(row: ObservationFeatures, least_similarity: float) -> bool:
+    """Whether anything but its words makes an observation a match; what stands beside it never does."""
+    return row.named or row.dated or row.similarity >= least_similarity
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
@@ -369,6 +387,8 @@ def _features(
         recency=math.exp(-max(0, now - written) / _RECENCY_MICROS),
         excess_length=math.log(max(1.0, sketch.length / _USUAL_LENGTH)),
         named=_is_named(sketch, question),
+        asked_kind=sketch.kind in question.kinds,
+        only_asks=sketch.kind == "request" and sketch.tail.endswith(("?", "？")),
         dated=dated,
         soon_after_date=soon_after and not dated,
         similarity=similarity,
@@ -388,9 +408,9 @@ def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
     return not subjects.isdisjoint(question.names | question.words)
 
 
-def _wordless(near_words: Mapping[int, NearWords], near: Iterable[int]) -> set[int]:
-    """The places among `near` with no word of the question in them or beside them."""
-    return {place for place in near if not any(near_words[place]._replace(session_words=0.0))}
+def _wordless(near_words: Mapping[int, NearWords], places: Iterable[int]) -> set[int]:
+    """The places that have no word of the question."""
+    return {place for place in places if not near_words[place].own_words}
 
 
 def _hits(
@@ -423,7 +443,8 @@ def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
 
 
 def _beginnings(lowered: str, stem: str) -> Iterator[int]:
-    """Where words begin with a stem."""
+    """Where words begin with a stem; anywhere, where words have no spaces between them."""
+    is_unspaced = UNSPACED.match(stem) is not None
     for at in offsets(lowered, stem):
-        if at == 0 or not (lowered[at - 1].isalnum() or lowered[at - 1] == "_"):
+        if at == 0 or is_unspaced or not (lowered[at - 1].isalnum() or lowered[at - 1] == "_"):
             yield at

@@ -115,6 +115,8 @@ class _MemoryTools:
         data: JsonObject = {"id": shown_id(done.id)}
         if done.merged:
             data["merged"] = True
+        if done.superseded:
+            data["superseded"] = [shown_id(each) for each in done.superseded]
         if done.redacted:
             data["redacted"] = list(done.redacted)
         return Answer(remembered_text(done), data)

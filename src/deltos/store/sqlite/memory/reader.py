@@ -152,12 +152,12 @@ class SqliteObservations:
             for some in _batches(places):
                 rows = connection.execute(
                     f"""SELECT place, created_at, source, files, symbols,
-                               substr(text, 1, {head_characters}), length(text)
+                               substr(text, 1, {head_characters}), length(text), kind, substr(text, -1)
                         FROM observation
                         WHERE place IN ({marks(some)}) AND deleted_at IS NULL AND superseded_by IS NULL""",
                     some,
                 )
-                sketches += [Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows]
+                sketches += [Sketch._make((*r[:3], texts_of(r[3]), texts_of(r[4]), *r[5:])) for r in rows]
         return sketches
 
     def projects(self) -> list[ProjectRow]:

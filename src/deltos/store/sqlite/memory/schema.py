@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from deltos.store.sqlite.database import Migration
 
+# One character of a script without spaces, as GLOB writes it.
+_UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+
 MIGRATIONS = (
     Migration(
         "001-observations",
@@ -128,6 +131,20 @@ MIGRATIONS = (
         CREATE TABLE mined_file (
             key BLOB PRIMARY KEY, size_bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, since INTEGER NOT NULL
         ) WITHOUT ROWID;
+        """,
+    ),
+    # What earlier versions kept in scripts without spaces, indexed as `text.scripts.unspaced_words` has it: bigrams.
+    # A character is found from the start of its text, so the time grows with the square of what is indexed of each.
+    Migration(
+        "007-unspaced-words",
+        f"""
+        UPDATE observation SET names = trim(names || ' ' || coalesce((
+            WITH RECURSIVE spot (at) AS (
+                SELECT 1 UNION ALL SELECT at + 1 FROM spot WHERE at < min(length(text), 2000) - 1
+            )
+            SELECT group_concat(substr(text, at, 2), ' ') FROM spot WHERE substr(text, at, 2) GLOB '{_UNSPACED * 2}'
+        ), ''))
+        WHERE text GLOB '*{_UNSPACED}*';
         """,
     ),
 )

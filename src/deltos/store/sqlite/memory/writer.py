@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from deltos.store.observations import Anchor, MinedFile, NewObservation, Observation, session_range
-from deltos.store.sqlite.memory.rows import select, select_session
+from deltos.store.sqlite.memory.rows import marks, select, select_session
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 # Observations outside any session share one row range per project; the stride keeps them from being
 # neighbours.
@@ -122,10 +122,13 @@ class SqliteObservationsWriter:
         row = self._connection.execute(sql, session_range(session)).fetchone()
         return None if row is None else int(row[0])
 
-    def recent(self, project: int, *, limit: int, until: int | None = None) -> list[Observation]:
-        where = """o.project = ? AND o.created_at <= ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
-                   ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
-        return select(self._connection, where, (project, _END_OF_TIME if until is None else until, limit))
+    def recent(
+        self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
+    ) -> list[Observation]:
+        chosen = f"o.kind IN ({marks(kinds)}) AND" if kinds else ""
+        where = f"""o.project = ? AND {chosen} o.created_at <= ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
+                    ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
+        return select(self._connection, where, (project, *kinds, _END_OF_TIME if until is None else until, limit))
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         return select_session(self._connection, session, limit)

@@ -1,0 +1,176 @@
+"""When a newer observation takes the place of an older one: it names what it replaces ("20, not 50", "Stripe instead of
+Adyen", "from 8 to 12") and speaks of the same matter, or it is an edit that takes out all that an earlier one put in.
+Plain scans: hooks run it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.text.scripts import unspaced_words
+from deltos.text.stop_words import PROSE_STOP_WORDS
+from deltos.text.words import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deltos.store.observations import NewObservation, Observation
+
+# What may be replaced, and what may say so. What an agent explains neither replaces nor is
+# replaced.
+_STATEMENTS = ("decision", "preference", "note", "request", "finding")
+_EDIT = "Edited "
+_LOOKED_AT = 400  # newest statements of a project that a correction is compared with
+_EDITS_LOOKED_AT = 100
+# A longer text says more than what is replaced: hiding it would lose the rest.
+_MOST_CHARACTERS = 500
+_MOST_LINES = 3
+_WHOLE_CHARACTERS = 240  # a text that is one statement; of a longer one, only the sentence counts
+_REPLACED_WORDS = 5
+_REPLACED_CHARACTERS = 12  # of scripts without spaces
+_STEM_CHARACTERS = 5
+_LEAST_SHARED = 2
+_SHARE_OF_TOPIC = 0.5
+_SHARE_OF_BIGRAMS = 0.35
+_SENTENCE_ENDS = ("\n", ". ", "! ", "。", "！", "; ", "；")
+_CLAUSE_ENDS = frozenset(".,;:!?()、。，；：！？\n")
+# What comes before the thing that no longer holds.
+_BEFORE = (
+    ", not ", " (not ", " and not ", " instead of ", " rather than ", " no longer ", " in place of ",
+    " statt ", " anstatt ", " anstelle von ", ", nicht ", " nicht mehr ", " en vez de ", " en lugar de ", " ya no ",
+    "而不是", "，不是", "，不再用", "，不再", "代替", "取代",
+)  # fmt: skip
+# What comes after it, in Japanese.
+_AFTER = ("ではなく", "じゃなくて", "をやめて", "の代わりに")
+_PARTICLES = frozenset("はをがにのも、。 ")
+_RETRACTIONS = ("changed my mind about ", "changed my mind on ", "habe es mir anders überlegt mit ")
+# "from A to B" replaces A only where something is changed.
+_CHANGING = ("change", "switch", "move", "migrat", "raise", "lower", "increas", "reduc", "bump", "went ", "go ")
+_SMALL_WORDS = PROSE_STOP_WORDS | frozenset(
+    "we use used uses using take takes make makes keep keeps go goes put set have has get now also always must should "
+    "please never new every per one "
+    "der die das den dem ein eine einen und ist sind wird wir für von zu im in am um auf bei mit ab jetzt nicht mehr "
+    "nehmen läuft bitte immer nie sondern statt "
+    "el la los las un una de del y en es se por con para a al que no ya ahora usar usamos va van".split()
+)
+
+
+class _Correction(NamedTuple):
+    """What a text says no longer holds (`replaced`), and the matter that it speaks of beside that. A retraction names
+    the matter itself."""
+
+    replaced: frozenset[str]
+    topic: frozenset[str]
+    is_retraction: bool = False
+
+
+def kinds_to_compare(new: NewObservation) -> tuple[tuple[str, ...], int]:
+    """The kinds of older observations that a new one may replace, and how many of them to look at; mostly none."""
+    if new.kind == "change" and new.text.startswith(_EDIT):
+        return (("change",), _EDITS_LOOKED_AT) if "\n- " in new.text else ((), 0)
+    if new.kind in _STATEMENTS and new.source != "agent" and any(_corrections(new.text)):
+        return _STATEMENTS, _LOOKED_AT
+    return (), 0
+
+
+def superseded(new: NewObservation, older: Iterable[Observation]) -> list[Observation]:
+    """Those of the older observations in whose place the new one answers from now on."""
+    if new.kind == "change":
+        return [row for row in older if _is_undone(row, new)]
+    corrections = list(_corrections(new.text))
+    return [row for row in older if any(_replaces(correction, row) for correction in corrections)]
+
+
+def _is_undone(older: Observation, new: NewObservation) -> bool:
+    """Whether an edit takes out every line that an earlier one of the same file had put in."""
+    if older.files != new.files or "\n… " in older.text or not older.text.startswith(_EDIT):
+        return False
+    added = {line[2:] for line in older.text.splitlines() if line.startswith("+ ")}
+    removed = {line[2:] for line in new.text.splitlines() if line.startswith("- ")}
+    return bool(added) and added <= removed
+
+
+def _replaces(correction: _Correction, older: Observation) -> bool:
+    if len(older.text) > _MOST_CHARACTERS or older.text.count("\n") >= _MOST_LINES:
+        return False
+    if older.source == "agent" or older.text.startswith("Fixed: "):
+        return False
+    taken_back = frozenset[str]().union(*(each.replaced for each in _corrections(older.text)))
+    said = _stems(older.text) - taken_back
+    if correction.is_retraction:
+        shared = correction.replaced & said
+        return len(shared) >= _LEAST_SHARED and len(shared) >= _SHARE_OF_TOPIC * len(correction.replaced)
+    if not correction.replaced <= said:
+        return False
+    topic = said - correction.replaced
+    numbers = {word for word in correction.topic if word.isdecimal()}
+    if numbers and numbers <= topic:
+        return False  # it speaks of the new value too
+    shared = frozenset(word for word in correction.topic & topic if not word.isdecimal())
+    # Bigrams over the borders of words are shared by chance alone.
+    share = _SHARE_OF_TOPIC if all(map(str.isascii, shared)) else _SHARE_OF_BIGRAMS
+    return len(shared) >= _LEAST_SHARED and len(shared) > share * min(len(correction.topic), len(topic))
+
+
+def _corrections(text: str) -> Iterator[_Correction]:
+    """What a text takes back; questions take nothing back."""
+    if len(text) > 4 * _MOST_CHARACTERS:
+        return
+    for sentence in _sentences(text):
+        if sentence.rstrip().endswith(("?", "？")):
+            continue
+        lowered = f" {sentence.lower()} "
+        topic_of = text if len(text) <= _WHOLE_CHARACTERS else sentence
+        for replaced in map(_stems, _replaced(lowered)):
+            if replaced:
+                yield _Correction(replaced, _stems(topic_of) - replaced)
+        for phrase in _following(lowered, _RETRACTIONS, words=2 * _REPLACED_WORDS):
+            yield _Correction(_stems(phrase), frozenset(), is_retraction=True)
+
+
+def _replaced(lowered: str) -> Iterator[str]:
+    """The phrases of a sentence that name what no longer holds."""
+    yield from _following(lowered, _BEFORE, words=_REPLACED_WORDS)
+    for marker in _AFTER:
+        before, found, _ = lowered.partition(marker)
+        if found:
+            start = max((at for at, letter in enumerate(before) if letter in _PARTICLES), default=-1)
+            yield before[start + 1 :][-_REPLACED_CHARACTERS:]
+    if any(verb in lowered for verb in _CHANGING):
+        for phrase in _following(lowered, (" from ",), words=2 * _REPLACED_WORDS):
+            before, found, _ = phrase.partition(" to ")
+            if found:
+                yield before
+
+
+def _following(lowered: str, markers: Iterable[str], *, words: int) -> Iterator[str]:
+    """What follows each marker, up to the end of its clause."""
+    for marker in markers:
+        _, found, after = lowered.partition(marker)
+        if not found:
+            continue
+        end = next((at for at, letter in enumerate(after) if letter in _CLAUSE_ENDS), len(after))
+        clause = after[:end]
+        yield clause[:_REPLACED_CHARACTERS] if not marker.isascii() else " ".join(clause.split()[:words])
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, each with what ends it."""
+    pieces = [text]
+    for end in _SENTENCE_ENDS:
+        pieces = [part for piece in pieces for part in _split_after(piece, end)]
+    return pieces
+
+
+def _split_after(text: str, end: str) -> list[str]:
+    *heads, last = text.split(end)
+    return [head + end for head in heads] + [last]
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The telling words of a text, without their endings; bigrams where it has no spaces between words."""
+    found: set[str] = set()
+    for token in tokens(text):
+        for word in unspaced_words(token) or (token,):
+            if word not in _SMALL_WORDS and not all("\u3040" <= letter <= "\u309f" for letter in word):
+                found.add(word if word.isdecimal() else word[:_STEM_CHARACTERS].removesuffix("s"))
+    return frozenset(found)

