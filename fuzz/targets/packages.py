@@ -79,7 +79,7 @@ def targets() -> Iterator[Target]:
 
 def _distribution(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
-        from deltos.domains.docs.packages import PythonPackage, find_definition
+        from deltos.domains.docs.python_package import PythonPackage, find_definition
         from deltos.store.documents import CrawlAddress, SourceRow
         from fuzz.here import Here, read_whole
 
@@ -107,7 +107,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 
 
 def _node_package(scratch: Path) -> Run:
-    from deltos.domains.docs.packages import NpmPackage
+    from deltos.domains.docs.node_package import NpmPackage
     from deltos.store.documents import CrawlAddress, SourceRow
     from fuzz.here import Here, read_whole
 
@@ -159,10 +159,12 @@ def _python_api(_scratch: Path) -> Run:
 
 def _node_api(_scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
-    from deltos.domains.docs.node_api import describe_declarations, imported_files
+    from deltos.domains.docs.node_api import describe_declarations
+    from deltos.domains.docs.node_links import LinkedFile, public_names, read_links
 
     def run(data: bytes) -> None:
-        imported_files("index.d.ts", data)
-        chunk_document(describe_declarations("a/index.d.ts", data))
+        links = read_links("index.d.ts", data)
+        names = public_names({"index.d.ts": LinkedFile(dict.fromkeys(links.imports, "index.d.ts"), links.exports)})
+        chunk_document(describe_declarations("a/index.d.ts", data, names.get("index.d.ts", {})))
 
     return run

@@ -15,7 +15,7 @@ from deltos.confinement import Confinement, confined
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed import find_node, find_python, site_packages
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.packages import find_definition
+from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import DeltosError, NotFound, SourceError
 from tests.repositories import write_files
@@ -260,7 +260,7 @@ def test_deep_nesting_and_odd_types_are_refused_in_words(root: Path) -> None:
     for _ in range(400):
         nested = {"import": nested}
     write_files(root, {"node_modules/kit/package.json": json.dumps({"exports": nested})})
-    assert find_node("kit", root).types == ("deep.d.ts",)
+    assert find_node("kit", root).entries == ("deep.d.ts", "index.d.ts", "index.js")
 
 
 @pytest.mark.parametrize("name", ["a/..", "x" * 5_000, "a/" + "b" * 5_000])

@@ -75,7 +75,9 @@ def _add_adding(verbs: Subparsers) -> None:
     add.add_argument("--version", default="", help="version that it documents")
     add.add_argument("--include", action="append", default=[], metavar="GLOB", help="take these addresses only")
     add.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave these addresses out")
-    add.add_argument("--max-pages", type=int, default=500)
+    add.add_argument(
+        "--max-pages", type=int, default=0, help="most pages to read; default: 500 on a website, elsewhere all"
+    )
     add.add_argument("--max-depth", type=int, default=0, help="most links away from the start; 0 is any")
     add_project(add)
     _add_waiting(add)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import cut
 from deltos.domains.code.scan import LinePattern, Literal, ScanReport, scan
-from deltos.domains.docs.packages import find_definition
+from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.graph.search import GraphSearch

@@ -292,8 +292,11 @@ class Pages(Protocol):
     def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
         """Correct the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
 
-    def publish(self, source_id: str, generation: int, *, now: float) -> bool:
-        """Show the new generation to readers, all of it at once; False when nobody wants it any more."""
+    def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
+        """Show the new generation to readers, all of it at once; False when nobody wants it any more.
+
+        `left_out` says what the limits of the source kept out of it.
+        """
 
     def discard(self, source_id: str) -> None:
         """Remove what an abandoned crawl wrote; readers keep what they see."""

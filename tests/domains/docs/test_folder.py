@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos.domains.docs.render import render_nothing, render_sources
 from deltos.errors import AddressRefused, BadArgument, NotFound
+from deltos.store.documents import DocsTotals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +42,18 @@ def test_every_format_of_a_folder_is_read(desk: Desk) -> None:
     assert {url.rpartition("/")[2] for url in desk.cited("quokka")} == {
         "a.md#guide", "b.html", "c.rst#title", "d.ipynb#note", "e.txt", "f.adoc#_doc", "g.mdx#deep",
     }  # fmt: skip
+
+
+def test_a_folder_has_no_limit_of_pages_unless_one_is_asked_for(desk: Desk) -> None:
+    write(desk.root, **{f"many__p{number}_md": f"# Page {number}\n\nText." for number in range(520)})
+    status = desk.add("many", name="all")
+    assert (status.state, status.pages, status.reason) == ("READY", 520, "")
+    desk.docs.library.remove("all")
+    few = desk.add("many", name="few", max_pages=500)
+    assert (few.pages, "the limit of 500 pages left out 20 addresses" in few.reason) == (500, True)
+    assert "left out 20 addresses" in render_sources(desk.docs.library.statuses(), [], token_budget=1_000).text
+    nothing = render_nothing("wombat", DocsTotals(1, 500, 500), desk.docs.library.statuses())
+    assert "Not complete: few (the limit of 500 pages left out 20 addresses" in nothing
 
 
 def test_one_file_can_be_a_source(desk: Desk) -> None:

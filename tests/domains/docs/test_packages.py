@@ -10,8 +10,8 @@ import pytest
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed import distribution_of, find_python
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.packages import find_definition
 from deltos.domains.docs.python_api import module_name
+from deltos.domains.docs.python_package import find_definition
 from deltos.errors import NotFound, SourceError
 
 if TYPE_CHECKING:
@@ -339,3 +339,93 @@ def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_pub
     assert found is not None
     assert found.origin == "pypi:arrays@2/arrays/_core/numeric.py"
     assert find_definition("arrays.helper", tmp_path, parser=parser) is None
+
+
+def defined(desk: Desk, *names: str) -> list[str]:
+    """Those of the names for which a definition is among the first answers."""
+    return [
+        name
+        for name in names
+        if any(name in {anchor.rpartition(".")[2] for anchor in found.anchors} for found in desk.search(name, limit=3))
+    ]
+
+
+def test_every_form_of_an_exported_declaration_is_found_by_its_name(desk: Desk) -> None:
+    npm_install(
+        desk.root,
+        "forms",
+        {"version": "1.0.0", "types": "index.d.ts"},
+        {
+            "index.d.ts": """
+export declare const arrow: (wombat: string) => void;
+export declare let first: number, second: string;
+export declare var old: boolean;
+declare const hiddenName: number;
+export { hiddenName as shownName };
+declare function _void(): void;
+export { _void as nothing };
+export { default as Widget } from "./widget.js";
+export { inner as outer } from "./deep.js";
+export * as space from "./widget.js";
+export type { Far } from "far-away";
+export declare namespace Tools { const hammer: number; function saw(): void; }
+""",
+            "widget.d.ts": "export default class Button {}\n",
+            "deep.d.ts": 'export { innermost as inner } from "./deeper.js";\n',
+            "deeper.d.ts": "export declare function innermost(): void;\n",
+        },
+    )
+    desk.add("npm:forms", name="forms")
+    names = "arrow first second old shownName nothing Widget outer space Far Tools hammer saw".split()
+    assert defined(desk, *names) == names
+    widget = desk.search("Widget")[0]
+    assert (widget.citation, "class Button" in widget.text) == ("npm:forms@1.0.0/widget.d.ts#Widget", True)
+
+
+def test_declarations_for_import_and_require_are_read_once_and_none_of_many_files_is_left_out(desk: Desk) -> None:
+    many = {f"f{n}.d.{kind}ts": f"export declare function f{n}(): void;\n" for n in range(450) for kind in ("", "c")}
+    exports = {
+        f"./f{n}": {"require": {"types": f"./f{n}.d.cts"}, "import": {"types": f"./f{n}.d.ts"}} for n in range(450)
+    }
+    npm_install(desk.root, "many", {"version": "1.0.0", "exports": exports}, many)
+    status = desk.add("npm:many", name="many")
+    assert (status.pages, status.reason) == (450, "")
+    assert defined(desk, "f0", "f449") == ["f0", "f449"]
+
+
+def test_exports_by_pattern_or_beside_code_lead_to_declarations(desk: Desk) -> None:
+    npm_install(
+        desk.root,
+        "parts",
+        {"version": "1.0.0", "exports": {"./parts/*": {"types": "./dist/parts/*.d.mts"}, "./side": "./side.mjs"}},
+        {
+            "dist/parts/lamp.d.mts": "export declare function lamp(): void;\n",
+            "side.mjs": "export function side() {}\n",
+            "side.d.mts": "/** The declared side. */\nexport declare function side(): void;\n",
+        },
+    )
+    desk.add("npm:parts", name="parts")
+    assert defined(desk, "lamp", "side") == ["lamp", "side"]
+    assert desk.cited("declared side") == ["npm:parts@1.0.0/side.d.mts#side"]
+
+
+def test_packages_that_are_passed_on_whole_and_declarations_of_others_are_read_too(desk: Desk) -> None:
+    entry: dict[str, object] = {"version": "2.0.0", "types": "index.d.ts"}
+    npm_install(desk.root, "shell", entry, {"index.d.ts": 'export * from "@kit/core";\nimport { x } from "other";\n'})
+    npm_install(desk.root, "@kit/core", entry, {"index.d.ts": "export declare function fromCore(): void;\n"})
+    npm_install(desk.root, "other", entry, {"index.d.ts": "export declare function fromOther(): void;\n"})
+    desk.add("npm:shell", name="shell")
+    assert defined(desk, "fromCore", "fromOther") == ["fromCore"]
+    npm_install(
+        desk.root, "untyped", {"version": "1.0.0", "main": "main.js"}, {"main.js": "exports.go = function () {};"}
+    )
+    npm_install(desk.root, "@types/untyped", entry, {"index.d.ts": "export declare function typedGo(): void;\n"})
+    desk.add("npm:untyped", name="untyped")
+    assert desk.cited("typedGo")[0] == "npm:@types/untyped@2.0.0/index.d.ts#typedGo"
+
+
+def test_helpers_for_the_tests_of_users_are_documented_and_a_package_s_own_tests_are_not(desk: Desk) -> None:
+    runner = 'class CliRunner:\n    """Runs commands in tests of wombats."""\n'
+    install(desk.root, {"kit/__init__.py": "", "kit/testing.py": runner, "kit/tests/test_kit.py": runner}, name="kit")
+    desk.add("pypi:kit")
+    assert desk.cited("runs commands wombats") == ["pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"]

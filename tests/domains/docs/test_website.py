@@ -200,9 +200,13 @@ def test_limits_of_pages_and_depth_are_kept_and_told(desk: Desk, site: Site) -> 
     for number in range(12):
         site.html(f"/{number}.html", page(f"Page {number}", "Text.", f"{number + 1}.html"))
     limited = desk.add(f"{site.url}/0.html", name="few", max_pages=5)
-    assert (limited.pages, "limit of 5 pages" in limited.reason) == (5, True)
+    assert (limited.pages, "the limit of 5 pages left out 1 address;" in limited.reason) == (5, True)
     desk.docs.library.remove("few")
-    assert desk.add(f"{site.url}/0.html", name="shallow", max_depth=2).pages == 3
+    shallow = desk.add(f"{site.url}/0.html", name="shallow", max_depth=2)
+    assert (shallow.pages, "max_depth 2 left out 1 address;" in shallow.reason) == (3, True)
+    desk.docs.library.remove("shallow")
+    whole = desk.add(f"{site.url}/0.html", name="whole")
+    assert (whole.pages, whole.reason) == (12, "")
 
 
 def test_globs_choose_pages(desk: Desk, site: Site) -> None:

@@ -29,6 +29,7 @@ MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many ot
 # Pages are written in batches: a transaction each would cost more than parsing, and what is not written is read again.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
+_MOST_COUNTED = 100_000
 _NO_TEXT = "the page has no text; pages that a script fills in the browser cannot be read"
 _LONGEST_NAP_SECONDS = 0.5  # how long a stop request can go unnoticed
 
@@ -44,16 +45,38 @@ class Clock:
 
 
 @dataclass(slots=True)
+class LeftOut:
+    """Addresses that a limit kept out, as far as they are counted."""
+
+    urls: set[str] = field(default_factory=set)
+
+    def add(self, url: str) -> None:
+        """Count an address, once."""
+        if len(self.urls) < _MOST_COUNTED:
+            self.urls.add(url)
+
+    def told(self, met: set[str]) -> str:
+        """How many were left out in the end; empty when a shorter way led to each of them."""
+        count = len(self.urls - met)
+        if not count:
+            return ""
+        return f"{'more than ' if len(self.urls) == _MOST_COUNTED else ''}{count} address{'es' if count > 1 else ''}"
+
+
+@dataclass(slots=True)
 class Frontier:
     """Addresses that wait: some can be read now, some only later, suspects last. Remembers every address it has met.
 
     Suspects are the addresses that a crawl died over: each is read alone, when nothing else is left.
+    What its limits keep out is counted.
     """
 
     most_addresses: int
     deepest: int
     met: set[str]
     suspects: tuple[str, ...] = ()
+    beyond_most: LeftOut = field(default_factory=LeftOut)
+    beyond_depth: LeftOut = field(default_factory=LeftOut)
     _ready: deque[CrawlAddress] = field(default_factory=deque)
     _later: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
     _suspected: deque[CrawlAddress] = field(default_factory=deque)
@@ -64,11 +87,15 @@ class Frontier:
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
         """Queue addresses not met before, within the limits; returns the new ones."""
-        if self.deepest and depth > self.deepest:
-            return []
         found = []
         for url in urls:
-            if url not in self.met and len(self.met) < self.most_addresses:
+            if url in self.met:
+                continue
+            if self.deepest and depth > self.deepest:
+                self.beyond_depth.add(url)
+            elif len(self.met) >= self.most_addresses:
+                self.beyond_most.add(url)
+            else:
                 self.met.add(url)
                 found.append(CrawlAddress(url, depth))
                 self.add(found[-1])
@@ -158,7 +185,7 @@ class Crawl:
         begun = run_aside(lambda: list(self._origin.begin()), self._stopping, _LONGEST_NAP_SECONDS)
         if begun is None:
             return False
-        frontier = Frontier(self._source.max_pages, 0, set())
+        frontier = Frontier(self._source.max_pages, 0, set(), beyond_most=self._frontier.beyond_most)
         addresses = [address for address in begun if isinstance(address, CrawlAddress)]
         addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         if self._origin.keeps_unlisted and not self._crawl.is_full:
@@ -259,4 +286,14 @@ class Crawl:
         if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
             return  # stays open; the next process goes on here
         # One transaction: readers see the old generation or the new one, never both.
-        self._index.publish(self._source.id, generation, now=self._clock.now())
+        self._index.publish(self._source.id, generation, self._left_out(), now=self._clock.now())
+
+    def _left_out(self) -> str:
+        """What the limits of the source kept out, and the way to have it; empty when nothing."""
+        frontier, source = self._frontier, self._source
+        told = []
+        if count := frontier.beyond_most.told(frontier.met):
+            told.append(f"the limit of {source.max_pages} pages left out {count}")
+        if count := frontier.beyond_depth.told(frontier.met):
+            told.append(f"max_depth {source.max_depth} left out {count}")
+        return f"{' and '.join(told)}; remove the source and add it with a larger limit for more" if told else ""

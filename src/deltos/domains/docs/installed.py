@@ -24,7 +24,6 @@ _WORKSPACE_MARKS = (".git", "pnpm-workspace.yaml", "lerna.json")
 _MAX_METADATA_BYTES = 4_000_000
 _MAX_RECORD_BYTES = 20_000_000
 _MAX_JSON_BYTES = 10_000_000
-_MOST_TYPES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +40,15 @@ class PythonDistribution:
 
 @dataclass(frozen=True, slots=True)
 class NodePackage:
-    """An installed npm package; `folder` is the real one."""
+    """An installed npm package; `folder` is the real one.
+
+    `entries` are the files that users can import from, declarations first; one with a `*` stands for all of that form.
+    """
 
     name: str
     version: str
     folder: Path
-    types: tuple[str, ...]
-    main: str
+    entries: tuple[str, ...]
 
 
 # ---------------------------------------------------------------------- what may be read
@@ -209,10 +210,14 @@ def same_name(name: str) -> str:
 # ---------------------------------------------------------------------- npm
 
 
-def find_node(name: str, project_root: Path) -> NodePackage:
-    """The npm package called `name`, from the nearest node_modules at or above the project that may be read."""
+def find_node(name: str, project_root: Path, importer: Path | None = None) -> NodePackage:
+    """The npm package called `name`, from the nearest node_modules at or above the project that may be read.
+
+    What a package imports is looked for from the folder of the importing package on.
+    """
     root = project_root.resolve()
-    for folder in (root, *root.parents):
+    nearest = importer or root
+    for folder in (nearest, *nearest.parents):
         if not may_read(folder):
             break
         # Package managers link packages into the workspace; a link from a project to elsewhere is not theirs.
@@ -246,27 +251,24 @@ def _is_linked(folder: Path, path: str) -> bool:
 def _node_package(name: str, folder: Path) -> NodePackage:
     with FileTree(folder) as tree:
         data = read_json(tree, "package.json")
-    types = [data.get("types"), data.get("typings"), *_exported_types(data.get("exports"))]
-    return NodePackage(
-        name=name,
-        version=str(data.get("version") or ""),
-        folder=folder,
-        types=tuple(dict.fromkeys(path for path in types if isinstance(path, str))),
-        main=str(data.get("main") or "index.js"),
-    )
+    paths = [data.get("types"), data.get("typings"), *_exported_files(data.get("exports"))]
+    usual = ["index.d.ts", data.get("main") or "index.js"]
+    wanted = [path for path in (*paths, *usual) if isinstance(path, str)]
+    types = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
+    code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
+    entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))
+    return NodePackage(name=name, version=str(data.get("version") or ""), folder=folder, entries=entries)
 
 
-def _exported_types(exports: object) -> list[str]:
-    """Every `types` entry of a package's exports, however deep."""
-    found: list[str] = []
+def _exported_files(exports: object) -> Iterator[str]:
+    """Every file that a package's exports name, however deep."""
     pending = [exports]
-    while pending and len(found) < _MOST_TYPES:
+    while pending:
         value = pending.pop()
-        if isinstance(value, dict):
-            if isinstance(value.get("types"), str):
-                found.append(value["types"])
-            pending += [inner for inner in reversed(value.values()) if isinstance(inner, dict)]
-    return found
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            pending += reversed(value.values())
 
 
 def read_json(tree: FileTree, path: str) -> dict[str, object]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.background import Crawls
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.running import Run
-    from deltos.domains.docs.source import Address, Opener
+    from deltos.domains.docs.source import Address, Kind, Opener
     from deltos.store.documents import CrawlRow, Pages, Passages, Sources
 
 DEPENDENCIES = "deps:"
@@ -33,11 +33,15 @@ _API_FILE = re.compile(
     re.IGNORECASE,
 )
 MOST_PAGES = 100_000
+_MOST_PAGES_OF_WEBSITE = 500  # unless the user asks for more
 
 
 @dataclass(frozen=True, slots=True)
 class NewSource:
-    """What the user wants added. Local paths must lie below one of `roots`."""
+    """What the user wants added. Local paths must lie below one of `roots`.
+
+    `max_pages` 0 is the usual limit of the kind: 500 for a website, none for what lies on this machine.
+    """
 
     url: str
     name: str
@@ -46,7 +50,7 @@ class NewSource:
     version: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    max_pages: int = 500
+    max_pages: int = 0
     max_depth: int = 0
 
 
@@ -109,7 +113,7 @@ class Library:
             version=request.version,
             include=request.include,
             exclude=request.exclude,
-            max_pages=max(1, min(request.max_pages, MOST_PAGES)),
+            max_pages=_most_pages(request.max_pages, address.kind),
             max_depth=max(0, request.max_depth),
             project_root=request.project_root.as_posix(),
             added_at=self._now(),
@@ -287,6 +291,11 @@ class Library:
         return "READY with failures" if has_failures else "READY"
 
 
+def _most_pages(wanted: int, kind: Kind) -> int:
+    usual = _MOST_PAGES_OF_WEBSITE if kind == "website" else MOST_PAGES
+    return max(1, min(wanted or usual, MOST_PAGES))
+
+
 def _is_shown(source: SourceRow) -> bool:
     """Whether this call may be shown a source: files of a project, or packages installed in it, are the project's."""
     if source.kind == "website":
@@ -314,7 +323,8 @@ def _reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) -> str:
         return crawl.reason
     if source.kind == "website" and addresses >= source.max_pages:
         return (
-            f"the limit of {source.max_pages} pages was reached; add the source again with a larger max_pages for more"
+            f"the limit of {source.max_pages} pages was reached, there may be more;"
+            " remove the source and add it with a larger limit"
         )
     return ""
 

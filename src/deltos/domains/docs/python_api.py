@@ -17,11 +17,10 @@ from deltos.markup.text import fenced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SKIPPED_PARTS = frozenset(
-    ("tests", "test", "testing", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks")
-)
+_SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
 _DEFINITION_RANK = 5
 _LONGEST_SIGNATURE = 1_200
+_LONGEST_VALUE = 300
 _LONGEST_CHAIN = 4  # private packages that a re-exported name passes through
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
@@ -95,18 +94,38 @@ def _is_public(name: str) -> bool:
     return not any(part.startswith("_") and part != "__main__" for part in name.split("."))
 
 
-def reexports(package: str, source: str) -> list[Reexport]:
-    """(module, name in it, public name) for each name that a package's `__init__` takes from another module."""
+def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reexport]:
+    """(module, name in it, public name) for each name that a module takes from another one and passes on.
+
+    The `__init__` of a package passes on all that it imports; any other module what it says in `__all__`, or by
+    `import name as name`.
+    """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return []
+    package = module if is_package else module.rpartition(".")[0]
+    listed = set() if is_package else _listed(tree)
     return [
-        (_origin(node, package), alias.name, f"{package}.{alias.asname or alias.name}")
+        (_origin(node, package), alias.name, f"{module}.{alias.asname or alias.name}")
         for node in _statements(tree.body)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
+        if is_package or alias.asname == alias.name or (alias.asname or alias.name) in listed
     ]
+
+
+def _listed(tree: ast.Module) -> set[str]:
+    """The names that a module lists in `__all__`, as far as they are written there."""
+    found: set[str] = set()
+    for node in _statements(tree.body):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+            value = getattr(node, "value", None)
+            for element in value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else ():
+                if isinstance(element, ast.Constant) and isinstance(element.value, str):
+                    found.add(element.value)
+    return found
 
 
 def _origin(node: ast.ImportFrom, package: str) -> str:
@@ -153,11 +172,15 @@ class _Writer:
         self._docstring(tree)
         written: set[str] = set()
         for node in _statements(tree.body):
-            if not isinstance(node, Definition) or node.name.startswith("_") or node.name in written:
-                continue
-            if known_as := self._public_name(node.name):
-                written.add(node.name)
-                self._definition(node, known_as, 0)
+            for name in _names(node):
+                known_as = "" if name in written else self._public_name(name)
+                if not known_as:
+                    continue
+                written.add(name)
+                if isinstance(node, Definition):
+                    self._definition(node, known_as, 0)
+                else:
+                    self._assignment(node, known_as)
 
     def _public_name(self, name: str) -> str:
         """What users call a name of this module; empty when it is not meant for them."""
@@ -179,6 +202,13 @@ class _Writer:
                     self._definition(inner, f"{name}.{inner.name}", depth + 1)
         self.outline.leave(_DEFINITION_RANK + depth)
 
+    def _assignment(self, node: ast.stmt, name: str) -> None:
+        """A constant, a type or another name for something."""
+        text = "\n".join(self._lines[node.lineno - 1 : node.end_lineno])
+        self.outline.heading(_DEFINITION_RANK, name, [name], is_definition=True)
+        self.outline.block(fenced(_cut(text, _LONGEST_VALUE), "python"), "code")
+        self.outline.leave(_DEFINITION_RANK)
+
     def _signature(self, node: Definition) -> str:
         """The source from decorators to the colon before the body."""
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -189,12 +219,28 @@ class _Writer:
         lines = self._lines[first - 1 : max(last - 1, first)]
         text = inspect.cleandoc("\n".join(lines)) if lines else ""
         text = text.split('"""')[0].rstrip()
-        return text if len(text) <= _LONGEST_SIGNATURE else f"{text[:_LONGEST_SIGNATURE]} …"
+        return _cut(text, _LONGEST_SIGNATURE)
 
     def _docstring(self, node: ast.Module | Definition) -> None:
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
             self.outline.block(fenced(paragraph) if _EXAMPLE.match(paragraph) else paragraph)
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """The public names that a statement of a module defines."""
+    if isinstance(node, Definition):
+        names = [node.name]
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+    else:
+        names = []
+    return [name for name in names if not name.startswith("_")]
+
+
+def _cut(text: str, most_characters: int) -> str:
+    return text if len(text) <= most_characters else f"{text[:most_characters]} …"
 
 
 def _is_member(name: str) -> bool:

@@ -105,6 +105,8 @@ def render_nothing(query: str, searched: DocsTotals, statuses: Sequence[SourceSt
         lines.append(f"Not complete yet: {', '.join(unfinished)} (crawl under way; ask again later).")
     if died := [s.source.name for s in statuses if s.state == "INTERRUPTED"]:
         lines.append(f"Not complete: {', '.join(died)} (the crawl was interrupted; recrawl_source goes on with it).")
+    if cut := [f"{s.source.name} ({s.reason})" for s in statuses if s.state.startswith("READY") and s.reason]:
+        lines.append(f"Not complete: {_some(cut)}.")
     if statuses:
         lines.append(f"Sources: {_some([s.source.name for s in statuses])}.")
     elif not apis:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from deltos.domains.docs.folder import Folder
 from deltos.domains.docs.installed import same_name
-from deltos.domains.docs.packages import NpmPackage, PythonPackage
+from deltos.domains.docs.node_package import NpmPackage
+from deltos.domains.docs.python_package import PythonPackage
 from deltos.domains.docs.website import Website
 from deltos.errors import BadArgument
 from deltos.fetch.address import require_web_address

@@ -164,7 +164,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
                 Parameter("include", "array", "Globs to take; default: below the start", [], listed=False),
                 Parameter("exclude", "array", "Globs to leave out", [], listed=False),
                 Parameter(
-                    "max_pages", "integer", "Most pages to read", 500, minimum=1, maximum=100_000, listed=False
+                    "max_pages", "integer", "Most pages; 0: 500 of a website", 0, maximum=100_000, listed=False
                 ),
                 Parameter(
                     "max_depth", "integer", "Most links away; 0: any", 0, minimum=0, maximum=1_000, listed=False

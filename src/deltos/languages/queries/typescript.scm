@@ -15,3 +15,18 @@
 (internal_module
   body: (statement_block
     (export_statement (lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable)))
+(program
+  (export_statement
+    (ambient_declaration
+      [(lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable
+       (variable_declaration (variable_declarator name: (identifier) @name)) @definition.variable])))
+(program (ambient_declaration (variable_declaration (variable_declarator name: (identifier) @name)) @definition.variable))
+(ambient_declaration
+  [(internal_module
+     body: (statement_block
+       [(lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable
+        (variable_declaration (variable_declarator name: (identifier) @name)) @definition.variable]))
+   (module
+     body: (statement_block
+       [(lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable
+        (export_statement (lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable)]))])

@@ -162,7 +162,7 @@ class SqlitePages:
 
     # ------------------------------------------------------------------ generations
 
-    def publish(self, source_id: str, generation: int, *, now: float) -> bool:
+    def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
         with self.database.write() as connection:
             if not crawl_is_open(connection, source_id, generation):
                 return False
@@ -170,7 +170,7 @@ class SqlitePages:
             connection.execute(
                 "UPDATE docs_source SET generation = ?, crawled_at = ? WHERE id = ?", (generation, now, source_id)
             )
-            return close_crawl(connection, source_id, "done", "", now)
+            return close_crawl(connection, source_id, "done", left_out, now)
 
     def discard(self, source_id: str) -> None:
         with self.database.write() as connection:

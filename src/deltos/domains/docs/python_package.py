@@ -1,45 +1,39 @@
-"""Installed packages as sources: README, public API and bundled documents of the version that the project uses."""
+"""Installed Python distributions as sources: README, public API and bundled documents of the version that is used."""
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed import distribution_of, find_node, find_python
-from deltos.domains.docs.model import PageReading, Skipped, Unchanged, Unparsed
-from deltos.domains.docs.node_api import describe_declarations, imported_files
+from deltos.domains.docs.installed import distribution_of, find_python
+from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
+from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, reading, skipped
 from deltos.domains.docs.pages import RawPage, read_page, text_of
 from deltos.domains.docs.python_api import describe_module, module_name, public_modules, reexports
-from deltos.errors import FileRefused, ReadingStopped, SourceError
-from deltos.fetch.files import MAX_FILE_BYTES, walk_files
-from deltos.files import LINK, NOT_A_PATH, NOT_REGULAR, FileTree, read_below
+from deltos.errors import FileRefused, SourceError
+from deltos.fetch.files import MAX_FILE_BYTES
+from deltos.files import read_below
 from deltos.guarded import Task
-from deltos.markup.formats import SUFFIXES, format_of
+from deltos.markup.formats import SUFFIXES
 from deltos.markup.model import join_blocks
 from deltos.store.documents import CrawlAddress, SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.domains.docs.installed import NodePackage, PythonDistribution
+    from deltos.domains.docs.installed import PythonDistribution
     from deltos.domains.docs.pages import PageText
-    from deltos.domains.docs.python_api import DocumentedModule
+    from deltos.domains.docs.python_api import DocumentedModule, Reexport
     from deltos.guarded import Parser
     from deltos.isolated.wire import Reply
     from deltos.markup.formats import Format
     from deltos.store.documents import KnownPage
 
 _README = "README"
-_MOST_FILES = 400
-_NOT_DOCUMENTS = re.compile(
-    r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +68,6 @@ def _may_define(module: DocumentedModule, name: str) -> bool:
     return f"{name}.".startswith(tuple(starts))
 
 
-class PackageFiles:
-    """What both kinds of packages share: addresses are `pypi:NAME@VERSION/path`, pages are cited the same way."""
-
-    parallel = 1
-    together = 16
-    keeps_unlisted = False
-
-    def take_turn(self, _place: CrawlAddress) -> float:
-        """Local files need no delay between requests."""
-        return 0.0
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
 class PythonPackage(PackageFiles):
     """A distribution in the project's virtual environment."""
 
@@ -108,18 +87,19 @@ class PythonPackage(PackageFiles):
         taken = {package: reply.value for package, _, reply in self._reexports if reply.error is None}
         content = ("\n".join(files).encode("utf-8", "replace"), repr(taken).encode())
         modules = self._parser.run(public_modules, files, taken, content=content)
-        return {module.path: module for module in modules[:_MOST_FILES]}
+        return {module.path: module for module in modules}
 
     @cached_property
     def _reexports(self) -> list[tuple[str, str, Reply]]:
-        """Package, path and what its `__init__` takes from other modules."""
+        """Module, path and what it takes from other modules and passes on."""
         packages, tasks = [], []
         for path in _sources_first(self._distribution.files):
-            if path.endswith(("__init__.py", "__init__.pyi")) and (package := module_name(path)):
+            if module := module_name(path):
                 with suppress(FileRefused):  # read as a page, it is counted with the reason
                     source = self._source(path)
-                    tasks.append(Task(reexports, (package, source), (source.encode("utf-8", "replace"),)))
-                    packages.append((package, path))
+                    read = reexports if path.endswith(("__init__.py", "__init__.pyi")) else reexports_of_module
+                    tasks.append(Task(read, (module, source), (source.encode("utf-8", "replace"),)))
+                    packages.append((module, path))
         replies = self._parser.run_all(tasks)
         return [(package, path, reply) for (package, path), reply in zip(packages, replies, strict=True)]
 
@@ -142,7 +122,7 @@ class PythonPackage(PackageFiles):
         for path in self._modules:
             yield self._prefix + path
         for path in self._distribution.files:
-            if PurePosixPath(path).suffix.lower() in SUFFIXES and not _NOT_DOCUMENTS.search(path):
+            if PurePosixPath(path).suffix.lower() in SUFFIXES and not NOT_DOCUMENTS.search(path):
                 yield self._prefix + path
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
@@ -151,12 +131,12 @@ class PythonPackage(PackageFiles):
         try:
             text = self._distribution.readme if path == _README else self._source(path)
         except FileRefused as refused:
-            return _skipped(refused)
+            return skipped(refused)
         data = text.encode("utf-8", "replace")
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if known and known.hash == digest:
             return Unchanged()
-        return Unparsed(self._task(path, text, data, address.url), partial(_reading, address.url, digest))
+        return Unparsed(self._task(path, text, data, address.url), partial(reading, address.url, digest))
 
     def definition(self, name: str) -> DocumentedName | None:
         """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
@@ -177,96 +157,10 @@ class PythonPackage(PackageFiles):
             return Task(read_page, (RawPage(data, form, url, "utf-8", title),), (data,))
         if module := self._modules.get(path):
             return Task(read_module, (module, text), (data,))
-        return Task(read_page, (_bundled(path, data, url),), (data,))
+        return Task(read_page, (bundled(path, data, url),), (data,))
 
     def _source(self, path: str) -> str:
         return read_below(self._distribution.folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
-
-
-class NpmPackage(PackageFiles):
-    """A package in the project's node_modules."""
-
-    def __init__(self, source: SourceRow, parser: Parser) -> None:
-        self._parser = parser
-        self._name = source.url.partition(":")[2]
-        self._root = Path(source.project_root)
-
-    @cached_property
-    def _package(self) -> NodePackage:
-        return find_node(self._name, self._root)
-
-    @property
-    def version(self) -> str:
-        """The installed version."""
-        return self._package.version
-
-    @property
-    def _prefix(self) -> str:
-        return f"npm:{self._package.name}@{self._package.version}/"
-
-    def begin(self) -> Iterator[str]:
-        """README and documents, then the type declarations that its entry points reach."""
-        for path in walk_files(self._package.folder, (".md",)):
-            is_document = "/" not in path or path.startswith("docs/")
-            if path.endswith(".md") and is_document and not _NOT_DOCUMENTS.search(PurePosixPath(path).name):
-                yield self._prefix + path
-        for declaration in self._declarations():
-            yield self._prefix + declaration
-
-    def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """One file of the package."""
-        path = address.url.removeprefix(self._prefix)
-        try:
-            data = read_below(self._package.folder, path, MAX_FILE_BYTES)
-        except FileRefused as refused:
-            return _skipped(refused)
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        if known and known.hash == digest:
-            return Unchanged()
-        if path.endswith(".md"):
-            task = Task(read_page, (_bundled(path, data, address.url),), (data,))
-        else:
-            task = Task(read_declarations, (f"{self._name}/{path}", data), (data,))
-        return Unparsed(task, partial(_reading, address.url, digest))
-
-    def _declarations(self) -> list[str]:
-        """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any."""
-        package = self._package
-        waiting = deque(path.removeprefix("./") for path in package.types or ("index.d.ts", package.main))
-        found: dict[str, None] = {}
-        with FileTree(package.folder) as tree:
-            while waiting and len(found) < _MOST_FILES:
-                path = waiting.popleft()
-                if path not in found and tree.is_file(path):
-                    found[path] = None
-                    with suppress(FileRefused, ReadingStopped):  # read as a page, it is counted with the reason
-                        waiting += self._imported(tree, path)
-        return list(found)
-
-    def _imported(self, tree: FileTree, path: str) -> list[str]:
-        data = tree.read(path, MAX_FILE_BYTES)
-        imports = self._parser.run(imported_files, path, data, content=(data,))
-        return [name for names in imports for name in [name for name in names if tree.is_file(name)][:1]]
-
-
-def _skipped(refused: FileRefused) -> Skipped:
-    """A link or the like is no page; that a file is gone or too large, its reader is told."""
-    if refused.reason not in (LINK, NOT_REGULAR, NOT_A_PATH):
-        raise refused
-    return Skipped(refused.reason)
-
-
-def _reading(url: str, digest: bytes, text: PageText) -> PageReading | Skipped:
-    if not text.chunks:
-        return Skipped("nothing documented in it")
-    return PageReading((text.row(url, url, digest=digest),))
-
-
-def _bundled(path: str, data: bytes, url: str) -> RawPage:
-    form = format_of(path)
-    if form is None:
-        raise SourceError("Not a document")
-    return RawPage(data, form, url, title=PurePosixPath(path).stem if form == "text" else "")
 
 
 def _sources_first(files: Sequence[str]) -> list[str]:
@@ -283,9 +177,9 @@ def read_module(module: DocumentedModule, source: str) -> PageText:
     return text_of(describe_module(module, source))
 
 
-def read_declarations(name: str, data: bytes) -> PageText:
-    """The API that a TypeScript or JavaScript file declares."""
-    return text_of(describe_declarations(name, data))
+def reexports_of_module(module: str, source: str) -> list[Reexport]:
+    """What a module that is no package passes on."""
+    return reexports(module, source, is_package=False)
 
 
 def definition_in(name: str, module: DocumentedModule, source: str) -> str | None:

@@ -1,0 +1,179 @@
+"""Which names that installed packages export are found in their documentation, as a Markdown table.
+
+    python -m benchmarks.exported_names [npm | pypi]
+
+What a package exports is told by others: by TypeScript's own checker for npm packages, by importing the modules and
+`inspect` for Python. A name is found when the index has a definition of it; some names of each package are also asked
+as questions, and count when a definition of that name is among the first three results.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import venv
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.places import SCRATCH
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.search import DocsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+HERE = Path(__file__).parent
+SEEN_NPM = (
+    "hono date-fns drizzle-orm zod axios commander rxjs fastify kysely @tanstack/react-query jose ky undici uuid"
+    " express"
+).split()
+APART_NPM = ("vue graphql ioredis luxon pino ramda valibot superstruct yargs ws knex cheerio mobx immer got").split()
+TYPES = "@types/express @types/uuid @types/ramda @types/yargs @types/ws @types/luxon".split()
+SEEN_PYPI = (
+    "typer httpx pydantic fastapi requests click rich attrs flask jinja2 starlette sqlalchemy aiohttp trio numpy"
+).split()
+APART_PYPI = (
+    "networkx marshmallow structlog anyio hypothesis msgspec tqdm redis pyyaml loguru uvicorn werkzeug tornado dask"
+    " pillow"
+).split()
+ASKED = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was found of one package."""
+
+    name: str
+    exported: int
+    missing: tuple[str, ...]
+    asked: int
+    answered: int
+
+    def __str__(self) -> str:
+        share = 1 - len(self.missing) / self.exported if self.exported else 0.0
+        missing = ", ".join(self.missing[:6]) + (" …" if len(self.missing) > 6 else "")
+        return f"| {self.name} | {self.exported} | {share:.1%} | {self.answered} of {self.asked} | {missing} |"
+
+
+def main() -> None:
+    """Print the tables."""
+    kinds = sys.argv[1:] or ["npm", "pypi"]
+    for kind in kinds:
+        for part, packages in (
+            ("seen", SEEN_NPM if kind == "npm" else SEEN_PYPI),
+            ("apart", APART_NPM if kind == "npm" else APART_PYPI),
+        ):
+            project = (
+                npm_project((*SEEN_NPM, *APART_NPM, *TYPES))
+                if kind == "npm"
+                else python_project((*SEEN_PYPI, *APART_PYPI))
+            )
+            exported = npm_exports(project, packages) if kind == "npm" else python_exports(project, packages)
+            print_table(f"{kind}, {part}", list(measure(kind, project, packages, exported)))
+
+
+def print_table(title: str, rows: Sequence[Row]) -> None:
+    """One row for each package and one for all."""
+    print(f"\n| {title} | exported names | found | first three | missing |\n|---|---|---|---|---|")
+    for row in rows:
+        print(row)
+    total = Row(
+        "all",
+        sum(r.exported for r in rows),
+        tuple(n for r in rows for n in r.missing),
+        sum(r.asked for r in rows),
+        sum(r.answered for r in rows),
+    )
+    print(str(total).rpartition("|")[0].rpartition("|")[0] + "| |", flush=True)
+
+
+def measure(kind: str, project: Path, packages: Sequence[str], exported: dict[str, list[str]]) -> Iterable[Row]:
+    """Index each package and look for the names."""
+    with tempfile.TemporaryDirectory() as home:
+        app = App(replace(Config.from_environment(), home=Path(home)))
+        try:
+            library = app.domains.docs.library
+            for package in packages:
+                added = library.add(NewSource(f"{kind}:{package}", package, project, (project,)))
+                source = added.sources[0]
+                library.crawls.run(source.id)
+                known = defined_names(Path(home), source.id)
+                names = exported.get(package, [])
+                missing = tuple(name for name in names if name not in known)
+                asked = random.Random(7).sample(names, min(ASKED, len(names)))
+                answered = sum(is_answered(app, source.name, name) for name in asked)
+                yield Row(package, len(names), missing, len(asked), answered)
+        finally:
+            app.close()
+
+
+def defined_names(home: Path, source_id: str) -> set[str]:
+    """The last parts of the names whose definitions the index has."""
+    connection = sqlite3.connect(home / "library.db")
+    rows = connection.execute(
+        "SELECT c.anchors FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id"
+        " WHERE p.source_id = ? AND c.is_definition",
+        (source_id,),
+    )
+    return {anchor.rpartition(".")[2] for (anchors,) in rows for anchor in anchors.split()}
+
+
+def is_answered(app: App, source: str, name: str) -> bool:
+    """Whether a definition of the name is among the first three answers to it."""
+    found = app.domains.docs.search.search(DocsRequest(name, limit=3, source=source))
+    return any(anchor.rpartition(".")[2] == name for passage in found.passages for anchor in passage.anchors)
+
+
+# ---------------------------------------------------------------------- npm
+
+
+def npm_project(packages: Sequence[str]) -> Path:
+    """A folder in which the packages and TypeScript are installed."""
+    project = SCRATCH / "exported-npm"
+    if not (project / "node_modules" / "typescript").exists():
+        project.mkdir(parents=True, exist_ok=True)
+        (project / "package.json").write_text('{"private": true}')
+        options = ["--silent", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(["npm", "install", *options, *packages, "typescript@5"], cwd=project, check=True)
+    return project
+
+
+def npm_exports(project: Path, packages: Sequence[str]) -> dict[str, list[str]]:
+    """What TypeScript says that each package exports, from all its entry points together."""
+    script = HERE / "exported_names.cjs"
+    said = subprocess.run(["node", script, project, *packages], check=True, capture_output=True, text=True)
+    return {name: sorted(names) for name, names in json.loads(said.stdout).items()}
+
+
+# ---------------------------------------------------------------------- Python
+
+
+def python_project(packages: Sequence[str]) -> Path:
+    """A folder with an environment in which the packages are installed."""
+    project = SCRATCH / "exported-pypi"
+    if not (project / ".venv" / "done").exists():
+        venv.create(project / ".venv", with_pip=True)
+        subprocess.run([project / ".venv/bin/pip", "install", "--quiet", *packages], check=True)
+        (project / ".venv" / "done").touch()
+    return project
+
+
+def python_exports(project: Path, packages: Sequence[str]) -> dict[str, list[str]]:
+    """The public classes and functions that `inspect` sees in the importable modules of each package."""
+    command = [str(project / ".venv/bin/python"), "-W", "ignore", str(HERE / "exported_by_python.py")]
+    found = {}
+    for package in packages:
+        said = subprocess.run([*command, package], check=True, capture_output=True, text=True, cwd=project)
+        found[package] = json.loads(said.stdout)
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Installed npm packages as sources: README, documents and declarations of the version that the project uses."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.installed import find_node
+from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
+from deltos.domains.docs.node_api import describe_declarations
+from deltos.domains.docs.node_links import (
+    DECLARATIONS,
+    EVERYTHING,
+    LinkedFile,
+    candidates,
+    declaration_candidates,
+    public_names,
+    read_links,
+)
+from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, reading, skipped
+from deltos.domains.docs.pages import read_page, text_of
+from deltos.errors import FileRefused, NotFound, ReadingStopped, SourceError
+from deltos.fetch.files import MAX_FILE_BYTES, walk_files
+from deltos.files import FileTree, read_below
+from deltos.guarded import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.domains.docs.installed import NodePackage
+    from deltos.domains.docs.pages import PageText
+    from deltos.guarded import Parser
+    from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
+
+
+class NpmPackage(PackageFiles):
+    """A package in the project's node_modules, with its @types and the packages that it passes on whole."""
+
+    def __init__(self, source: SourceRow, parser: Parser) -> None:
+        self._parser = parser
+        self._name = source.url.partition(":")[2]
+        self._root = Path(source.project_root)
+
+    @cached_property
+    def _package(self) -> NodePackage:
+        return find_node(self._name, self._root)
+
+    @cached_property
+    def _declarations(self) -> dict[str, _Declarations]:
+        """By the prefix of their addresses, the packages whose declarations are read."""
+        found: dict[str, _Declarations] = {}
+        waiting = deque([self._package, *self._types_apart()])
+        while waiting:
+            package = waiting.popleft()
+            if _prefix(package) not in found:
+                found[_prefix(package)] = read = _read_declarations(package, self._parser)
+                waiting += self._passed_on(package, read)
+        return found
+
+    def _types_apart(self) -> list[NodePackage]:
+        """The package of declarations that others wrote for this one; whoever installed it needs it."""
+        return self._installed("@types/" + self._name.removeprefix("@").replace("/", "__"), self._package)
+
+    def _passed_on(self, package: NodePackage, read: _Declarations) -> Iterator[NodePackage]:
+        """The installed packages of which `package` exports everything."""
+        for file in read.files.values():
+            for export in file.exports:
+                if export.name == EVERYTHING and not export.alias and not export.module.startswith("."):
+                    yield from self._installed(_package_of(export.module), package)
+
+    def _installed(self, name: str, importer: NodePackage) -> list[NodePackage]:
+        try:
+            return [find_node(name, self._root, importer.folder)]
+        except (NotFound, SourceError):  # the latter: it is linked from outside
+            return []
+
+    @property
+    def version(self) -> str:
+        """The installed version."""
+        return self._package.version
+
+    def begin(self) -> Iterator[str]:
+        """README and documents, then the type declarations that its entry points reach."""
+        prefix = _prefix(self._package)
+        for path in walk_files(self._package.folder, (".md",)):
+            is_document = "/" not in path or path.startswith("docs/")
+            if path.endswith(".md") and is_document and not NOT_DOCUMENTS.search(PurePosixPath(path).name):
+                yield prefix + path
+        for each, read in self._declarations.items():
+            for path in read.documented:
+                yield each + path
+
+    def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+        """One file of the package."""
+        prefix = next((each for each in self._declarations if address.url.startswith(each)), _prefix(self._package))
+        read = self._declarations[prefix]
+        path = address.url.removeprefix(prefix)
+        try:
+            data = read_below(read.package.folder, path, MAX_FILE_BYTES)
+        except FileRefused as refused:
+            return skipped(refused)
+        known_as = read.names.get(path, {})
+        digest = hashlib.blake2b(data + repr(known_as).encode("utf-8", "replace"), digest_size=16).digest()
+        if known and known.hash == digest:
+            return Unchanged()
+        if path.endswith(".md"):
+            task = Task(read_page, (bundled(path, data, address.url),), (data,))
+        else:
+            task = Task(read_declarations, (f"{read.package.name}/{path}", data, known_as), (data,))
+        return Unparsed(task, partial(reading, address.url, digest))
+
+
+@dataclass(frozen=True, slots=True)
+class _Declarations:
+    """The declaration files that the entry points of a package reach, and the names they are known by."""
+
+    package: NodePackage
+    files: dict[str, LinkedFile]
+    documented: tuple[str, ...]  # without files that say what another one says
+    names: dict[str, dict[str, list[str]]]
+
+
+def _read_declarations(package: NodePackage, parser: Parser) -> _Declarations:
+    """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any."""
+    files: dict[str, LinkedFile] = {}
+    digests: dict[str, bytes] = {}
+    with FileTree(package.folder) as tree:
+        waiting = deque(_entries(package, tree))
+        while waiting:
+            path = waiting.popleft()
+            if path in files or not tree.is_file(path):
+                continue
+            files[path] = LinkedFile({}, ())
+            with suppress(FileRefused, ReadingStopped):  # read as a page, it is counted with the reason
+                data = tree.read(path, MAX_FILE_BYTES)
+                digests[path] = _digest(data)
+                links = parser.run(read_links, path, data, content=(data,))
+                modules = {*links.imports, *(e.module for e in links.exports if e.module.startswith("."))}
+                targets = {name: _first_file(tree, candidates(path, name)) for name in sorted(modules)}
+                files[path] = LinkedFile(targets, links.exports)
+                waiting += [target for name in links.imports if (target := targets[name])]
+    return _without_twins(package, files, digests)
+
+
+def _entries(package: NodePackage, tree: FileTree) -> Iterator[str]:
+    """The existing files that the entries of a package mean: declarations, or code where there are none."""
+    is_code_only = True
+    for entry in package.entries:
+        if "*" in entry:
+            begin, _, end = entry.partition("*")
+            of_that_form = (path for path in walk_files(package.folder, DECLARATIONS) if path.startswith(begin))
+            found = [path for path in of_that_form if path.endswith(end)]
+        else:
+            found = [path for path in [_first_file(tree, declaration_candidates(entry))] if path]
+        is_code_only = is_code_only and not found
+        yield from found
+    if is_code_only:
+        yield from (path for path in package.entries if tree.is_file(path))
+
+
+def _first_file(tree: FileTree, paths: list[str]) -> str:
+    return next((path for path in paths if tree.is_file(path)), "")
+
+
+def _without_twins(package: NodePackage, files: dict[str, LinkedFile], digests: dict[str, bytes]) -> _Declarations:
+    """Declarations for `import` and for `require` say the same: each is documented once."""
+    names = public_names(files)
+    kept: dict[bytes | str, str] = {}
+    for path in files:
+        same = kept.setdefault(digests.get(path, path), path)
+        if same != path:
+            for name, aliases in names.pop(path, {}).items():
+                known = names.setdefault(same, {}).setdefault(name, [])
+                known += [alias for alias in aliases if alias not in known]
+    return _Declarations(package, files, tuple(kept.values()), names)
+
+
+def _digest(data: bytes) -> bytes:
+    """Of what a file declares: twins for `import` and `require` differ in the suffixes of the files that they name."""
+    for suffix, usual in ((b".cjs", b".js"), (b".mjs", b".js"), (b".cts", b".ts"), (b".mts", b".ts")):
+        data = data.replace(suffix, usual)
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def _prefix(package: NodePackage) -> str:
+    return f"npm:{package.name}@{package.version}/"
+
+
+def _package_of(specifier: str) -> str:
+    """`@vue/runtime-dom/dist/x` as `@vue/runtime-dom`."""
+    return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
+
+
+# ---------------------------------------------------------------------- what runs in a child process
+
+
+def read_declarations(name: str, data: bytes, known_as: dict[str, list[str]]) -> PageText:
+    """The API that a TypeScript or JavaScript file declares."""
+    return text_of(describe_declarations(name, data, known_as))
