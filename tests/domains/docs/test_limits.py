@@ -153,7 +153,7 @@ def test_what_another_version_could_not_read_is_tried_again(
     monkeypatch.setattr("deltos.guarded.__version__", "9.9.9")
     with pytest.raises(ReadingStopped):
         desk.parser.run(len, data, content=(data,))
-    assert len(desk.attempts()) == attempts * 2
+    assert len(desk.attempts()) > attempts  # once or twice: a child that had other work before is not blamed at once
     assert GuardedParser(workers, stopped).run(len, data, content=(data,)) == len(data)
 
 
