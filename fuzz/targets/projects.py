@@ -197,7 +197,7 @@ def _diff(_scratch: Path) -> Run:
 def _log(_scratch: Path) -> Run:
     from deltos.domains.history.index import read_chunk
 
-    return lambda data: read_chunk(b"marker", frozenset(), "src/", data)
+    return lambda data: read_chunk(b"marker", frozenset(), "src/", True, data)
 
 
 def _remote(_scratch: Path) -> Run:

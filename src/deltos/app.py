@@ -53,9 +53,10 @@ class OpenedDomains:
         self.workers = Workers()
         self.projects = Projects(
             open_projects(config.home),
-            (CodeIndexer(), GraphIndexer()),
+            (CodeIndexer(makes_vectors=config.searches_by_meaning), GraphIndexer()),
             workers=self.workers,
-            follower=HistoryIndexer(workers=self.workers),
+            follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
+            kept=(CodeIndexer(), GraphIndexer()),  # so that two servers of which one does without do not take turns
         )
 
     def remembered_project(self, folder: Path) -> Project:

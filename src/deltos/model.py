@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 # Beside a result that shares no word with the question.
 NEAR_MARK = "(near in meaning)"
+# Beside a file that commits like the question touched, and that has hardly a word of it.
+COMMITS_MARK = "(by its commits)"
 # Where vectors are still being made.
 BEHIND_NOTE = "Not all {} are compared by meaning yet: ask again."
 LAST_MOMENT = 1 << 62  # later than any time that is kept

@@ -67,11 +67,13 @@ class ProjectIndex:
         first_index_seconds: float = FIRST_INDEX_SECONDS,
         workers: Workers | None = None,
         follower: Follower | None = None,
+        kept: Sequence[Indexer] = (),
     ) -> None:
         self.project = project
         self.workers = workers
         self.store = store
-        self._indexers = tuple(indexers)
+        self._own_indexers = tuple(indexers)
+        self._kept = tuple(kept)
         self._first_index_seconds = first_index_seconds
         self._watch = Watch(project.root, self.store)
         self._background: BackgroundRun | None = None
@@ -162,6 +164,11 @@ class ProjectIndex:
             return lacking
         self._told_of = aside
         return (f"Note: the index was damaged; it was moved to {aside} and built anew.", *lacking)
+
+    @property
+    def _indexers(self) -> tuple[Indexer, ...]:
+        """Who writes: those that made the index, where it is to be kept as it is."""
+        return self._kept if self._kept and self.store.meta("indexers") == versions(self._kept) else self._own_indexers
 
     def _index(self, progress: Progress, *, force: bool) -> SyncReport:
         with self._sole_indexer(progress) as held:

@@ -31,9 +31,12 @@ class Projects:
         first_index_seconds: float = FIRST_INDEX_SECONDS,
         workers: Workers | None = None,
         follower: Follower | None = None,
+        kept: Sequence[Indexer] = (),
     ) -> None:
+        """An index that `kept` indexers made is not made anew: they go on with it in place of the others."""
         self.stores = stores
         self._indexers = tuple(indexers)
+        self._kept = tuple(kept)
         self._first_index_seconds = first_index_seconds
         self._workers = workers
         self._follower = follower
@@ -75,6 +78,7 @@ class Projects:
             first_index_seconds=self._first_index_seconds,
             workers=self._workers,
             follower=self._follower,
+            kept=self._kept,
         )
 
     def _has_id(self, folder: Path, project_id: str) -> bool:

@@ -62,6 +62,19 @@ def test_a_file_is_found_by_what_its_commits_say(tmp_path: Path, repository: Pat
         assert paths(search(desk, question))[0] == path
 
 
+def test_what_commits_brought_is_marked_so(tmp_path: Path, repository: Path) -> None:
+    with session(tmp_path / "home", repository) as desk:
+        answer = desk.call("search_code", query="impatient clients of the gateway")
+        assert "part_q.py:1-2 q (by its commits)" in answer.text
+        assert answer.structured is not None
+        assert answer.structured["results"][0]["by_commits"] is True
+        assert "near_in_meaning" not in answer.structured["results"][0]
+        found = desk.call("search", query="impatient clients of the gateway", scope="code").structured
+        assert found is not None
+        titles = [result["title"] for result in found["results"]]
+        assert any("part_q.py" in title and title.endswith("(by its commits)") for title in titles)
+
+
 def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path) -> None:
     commit(repository, "Throttle impatient clients again", {"inner/part_x.py": "def x(n):\n    return n\n"}, day=9)
     with session(tmp_path / "home", repository) as desk:

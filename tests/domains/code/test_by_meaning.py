@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from deltos.app import App
 from deltos.config import Config, Embedding
+from deltos.embed.identity import model_identity
 from tests.calling import Desk
 from tests.domains.code.asking import paths, search
+from tests.domains.history.pasts import begin, commit
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -68,3 +70,26 @@ def test_without_a_model_words_alone_find(tmp_path: Path, project: Path) -> None
         off = Desk(app.tools(), project)
         assert paths(search(off, "authentication of credentials")) == []
         assert paths(search(off, "verify the password"))[0] == "src/login.py"
+
+
+def vector_counts(app: App, root: Path) -> tuple[int, int]:
+    """How many files and how many readings of the history have vectors."""
+    index = app.domains.projects.at(root)
+    index.index()
+    index.catch_up()
+    return index.store.code.vector_count(model_identity()), index.store.history.vector_count(model_identity())
+
+
+def test_without_a_model_no_vectors_are_made_and_those_there_are_stay_whole(tmp_path: Path) -> None:
+    root = begin(tmp_path / "project")
+    commit(root, "Let people in", {"src/login.py": LOGIN})
+    home = Config(tmp_path / "home")
+    off = replace(home, embedding=Embedding("off"))
+    with closing(App(off)) as app:
+        assert vector_counts(app, root) == (0, 0)
+    with closing(App(home)) as app:
+        assert vector_counts(app, root) == (1, 1)
+    with closing(App(off)) as app:  # an index that has vectors is gone on with, not made anew
+        commit(root, "Be patient", {"src/bucket.py": LIMIT}, day=2)
+        assert vector_counts(app, root) == (2, 2)
+        assert paths(search(Desk(app.tools(), root), "authentication of credentials")) == []

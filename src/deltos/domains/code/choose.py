@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.features import CandidateFile
+    from deltos.domains.code.model import FoundBy
     from deltos.domains.code.near import ChunkSimilarities
     from deltos.domains.code.query import CodeQuery
     from deltos.store.code import Code, CodeChunkRow, CodeChunkWords, DefinitionRecord
 
-# A file with a smaller share of the query's words was found by its meaning, and is marked so.
+# A file with a smaller share of the query's words was found by its meaning or by its commits, and is marked so.
 _LEAST_COVERAGE = 0.2
+_LEAST_DEVIATIONS = 1.0  # no nearer in meaning than chunks of the project usually are: its commits brought it
 _DEFINITIONS_SHOWN = 2  # of those that a file has of what is asked for
 _NEXT_CHUNK = 0.9  # what the confidence in a file is worth for its second chunk
 # How far a second chunk may score below the best one of its file. Of the file that comes first it is asked for more
@@ -34,13 +36,13 @@ _BM25, _COVERAGE, _RARE, _SYMBOL, _DOC, _DEVIATION, _UNNAMED, _LENGTH = 1.0, 2.0
 class Ranked:
     """A chunk chosen for the answer with its confidence; `line` is the one asked for, if any.
 
-    `is_near` ones were found by their meaning: they have next to none of the query's words.
+    What was found by its meaning or by its commits has next to none of the query's words.
     """
 
     chunk: CodeChunkRow
     confidence: float
     line: int = 0
-    is_near: bool = False
+    found_by: FoundBy = "words"
 
 
 def chosen_chunks(
@@ -55,11 +57,19 @@ def chosen_chunks(
     judge = _Judge(store, [candidate for candidate, _ in ranked], query, near)
     for candidate, confidence in ranked:
         chunks = judge.chunks_of(candidate, _SECOND_OF_OTHERS if firsts else _SECOND_OF_FIRST)
-        is_near = bool(candidate.near_chunks) and candidate.coverage < _LEAST_COVERAGE
+        found_by = _found_by(candidate)
         after = others if firsts else firsts
-        firsts += [Ranked(first.chunk, confidence, first.line, is_near) for first in chunks[:1]]
-        after += [Ranked(second.chunk, confidence * _NEXT_CHUNK, second.line, is_near) for second in chunks[1:2]]
+        firsts += [Ranked(first.chunk, confidence, first.line, found_by) for first in chunks[:1]]
+        after += [Ranked(second.chunk, confidence * _NEXT_CHUNK, second.line, found_by) for second in chunks[1:2]]
     return firsts + others
+
+
+def _found_by(candidate: CandidateFile) -> FoundBy:
+    """What brought a file into the answer: its words, where it has enough of them."""
+    if not candidate.near_chunks or candidate.coverage >= _LEAST_COVERAGE:
+        return "words"
+    is_usual = not candidate.is_near or candidate.deviations < _LEAST_DEVIATIONS
+    return "commits" if candidate.is_spoken_for and is_usual else "meaning"
 
 
 def covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[Ranked]:

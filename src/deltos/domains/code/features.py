@@ -90,6 +90,8 @@ class CandidateFile:
     history: FileHistoryRow | None = None
     spoken: Spoken | None = None
     recency: float = 0.0  # 1 for a file that was changed with the newest commit, half of it for each half-life before
+    is_near: bool = False  # one of the nearest in meaning
+    is_spoken_for: bool = False  # one of those that similar commits say most for
     coverage: float = 0.0  # the share of the query's words that the file has, where it was described
 
 

@@ -36,15 +36,21 @@ class CodeFacts:
     words: FileWords
     chunks: tuple[ChunkRecord, ...]
     definitions: tuple[DefinitionRecord, ...]
-    vectors: ChunkVectors
+    vectors: ChunkVectors | None
 
 
 class CodeIndexer:
     """Implements `workspace.indexer.Indexer` for code search."""
 
     name = "code"
-    # A new model makes every vector anew, and so is a new version.
-    version = f"2/{model_identity()}"
+
+    def __init__(self, *, makes_vectors: bool = True) -> None:
+        self._makes_vectors = makes_vectors
+
+    @property
+    def version(self) -> str:
+        """A new model makes every vector anew, and so is a new version; as is an index without vectors."""
+        return f"2/{model_identity() if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Cut the file along its definitions and turn the pieces into words."""
@@ -60,7 +66,7 @@ class CodeIndexer:
             file_words,
             records,
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
-            vectors_of(file_words, records),
+            vectors_of(file_words, records) if self._makes_vectors else None,
         )
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002

@@ -120,7 +120,10 @@ def _join_near(
         return near.similarity - _SECONDARY_SIMILARITY * _is_secondary(known[near.file_id].file.path, query)
 
     there = [near for near in nearest if near.file_id in known]
-    return [known[near.file_id] for near in sorted(there, key=nearness, reverse=True)[:KEPT_NEAR_FILES]]
+    kept = [known[near.file_id] for near in sorted(there, key=nearness, reverse=True)[:KEPT_NEAR_FILES]]
+    for candidate in kept:
+        candidate.is_near = True
+    return kept
 
 
 def _join_spoken(
@@ -136,7 +139,10 @@ def _join_spoken(
     likely = sorted(spoken, key=lambda path: (-spoken[path].total, path))[:SPOKEN_CANDIDATES]
     files = sorted(store.files_at(likely, scope), key=worth)[:SPOKEN_FILES] if likely else []
     candidates += [known.setdefault(file.id, CandidateFile(file)) for file in files if file.id not in known]
-    return [known[file.id] for file in files]
+    touched = [known[file.id] for file in files]
+    for candidate in touched:
+        candidate.is_spoken_for = True
+    return touched
 
 
 def _is_secondary(path: str, query: CodeQuery) -> bool:

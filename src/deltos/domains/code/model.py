@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from deltos.domains.code.query import CodeQuery
+
+FoundBy = Literal["words", "meaning", "commits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,8 @@ class CodeHit:
 
     `symbol` is the definition in it that answers, from `head_line` to `tail_line` where that is known.
     `about` is the first sentence that the file says about itself. `score` is the confidence that the hit answers,
-    from 0 to 1; what matches a text or a pattern exactly has 1. `is_near` says that it was found by its meaning, as
-    it has hardly a word of the query.
+    from 0 to 1; what matches a text or a pattern exactly has 1. `found_by` says what brought it into the answer:
+    its words, or its meaning or its commits where it has hardly a word of the query.
     """
 
     chunk_id: int
@@ -43,7 +45,7 @@ class CodeHit:
     context_before: str = ""
     context_after: str = ""
     line: int = 0
-    is_near: bool = False
+    found_by: FoundBy = "words"
     head_line: int = 0
     tail_line: int = 0
     about: str = ""

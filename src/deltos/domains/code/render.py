@@ -11,7 +11,7 @@ from deltos.domains.code.excerpt import excerpt, tell
 from deltos.domains.code.search import WEAK_CONFIDENCE
 from deltos.domains.code.spot import spot_of
 from deltos.excerpts import nothing_shown
-from deltos.model import NEAR_MARK
+from deltos.model import COMMITS_MARK, NEAR_MARK
 from deltos.tool import Answer, JsonObject
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _BY_BUDGET = "the token budget is full: narrow the query or set concise"
 _BY_LIMIT = "raise limit for more"
 _ROOM_FOR_CUT = 220  # the line that tells of a cut, in the text and in the data
 _LEAST_CONTENT = 40
+# What a hit that has hardly a word of the query was found by: in the text, and as a field of the data.
+_MARKS = {"words": "", "meaning": f" {NEAR_MARK}", "commits": f" {COMMITS_MARK}"}
+_FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,7 @@ def _in_a_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bo
     """A hit as its place, its name with what follows it in the header, and what answers."""
     telling = tell(hit, answer.query)
     line = telling.line(characters)
-    mark = f" {NEAR_MARK}" if hit.is_near else ""
-    block = f"{hit.path}:{telling.line_number} {hit.symbol}{line}".replace("  ", " ") + mark
+    block = f"{hit.path}:{telling.line_number} {hit.symbol}{line}".replace("  ", " ") + _MARKS[hit.found_by]
     end = max(telling.line_number, hit.tail_line or hit.end_line)
     content = line.removeprefix(" — ")
     told = replace(
@@ -224,8 +226,7 @@ def _id(hit: CodeHit) -> str:
 
 
 def _place(hit: CodeHit) -> str:
-    mark = f" {NEAR_MARK}" if hit.is_near else ""
-    return f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + mark
+    return f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + _MARKS[hit.found_by]
 
 
 def _block(hit: CodeHit) -> str:
@@ -244,8 +245,8 @@ def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
         "content": hit.content,
         "similarity_score": hit.score,
     }
-    if hit.is_near:
-        data["near_in_meaning"] = True
+    if field := _FIELDS.get(hit.found_by):
+        data[field] = True
     if not hit.content:
         return data | {"shown_before": _id(hit)}
     if with_context:

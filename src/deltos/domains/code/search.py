@@ -187,7 +187,7 @@ class CodeSearch:
                 if len(found) >= limit:
                     break
                 if hit := reader.hit(ranked.chunk, ranked.confidence):
-                    found.append((ranked, replace(hit, is_near=ranked.is_near)))
+                    found.append((ranked, replace(hit, found_by=ranked.found_by)))
                 else:
                     gone += 1
         return (self._named(found, query) if found else []), gone

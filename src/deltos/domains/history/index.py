@@ -78,24 +78,28 @@ class ReadCommit(NamedTuple):
     vector: bytes
 
 
-def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, chunk: bytes) -> list[ReadCommit]:
-    """In the child: the commits in a piece of a log, with their words and what their subjects mean."""
-    from deltos.embed.rows import quantised  # deferred: the server itself needs no numpy to read a log
-    from deltos.embed.static import shared_model
-
+def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: bool, chunk: bytes) -> list[ReadCommit]:
+    """In the child: the commits in a piece of a log, with their words and, if wanted, what their subjects mean."""
     commits = parse_log(marker, ends, prefix, chunk)
     subjects = [words_of(commit.subject) for commit in commits]
-    vectors = quantised(shared_model().of_words(subjects))
+    vectors = _vectors_of(subjects) if makes_vectors else [b""] * len(commits)
     return [
         ReadCommit(
             commit,
             subject,
             words_of(f"{commit.body} {commit.author}"),
             words_of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
-            vector.tobytes(),
+            vector,
         )
         for commit, subject, vector in zip(commits, subjects, vectors, strict=True)
     ]
+
+
+def _vectors_of(subjects: list[str]) -> list[bytes]:
+    from deltos.embed.rows import quantised  # deferred: the server itself needs no numpy to read a log
+    from deltos.embed.static import shared_model
+
+    return [vector.tobytes() for vector in quantised(shared_model().of_words(subjects))]
 
 
 class HistoryIndexer:
@@ -110,7 +114,9 @@ class HistoryIndexer:
         max_seconds: float = MAX_SECONDS,
         chunk_bytes: int = CHUNK_BYTES,
         workers: Workers | None = None,
+        makes_vectors: bool = True,
     ) -> None:
+        self._model = model_identity() if makes_vectors else ""
         self._limits = ReadingLimits(max_commits, max_seconds, chunk_bytes)
         self._workers = workers
         self._settled: dict[Path, tuple[object, ...]] = {}
@@ -156,7 +162,7 @@ class HistoryIndexer:
             if not head:
                 _forget(store)
                 return
-            run = _Run(project, repository, store, git, progress, self._limits, self._workers)
+            run = _Run(project, repository, store, git, progress, self._limits, self._workers, self._model)
             run.go(head, again=again)
 
 
@@ -184,6 +190,7 @@ class _Run:
     progress: Progress
     limits: ReadingLimits
     workers: Workers | None
+    model: str  # empty where no vectors are made
     state: HistoryState = field(default_factory=HistoryState)
     prefix: str = ""
     files: set[str] = field(default_factory=set)
@@ -195,7 +202,9 @@ class _Run:
         self.deadline = time.monotonic() + self.limits.max_seconds
         self.state = HistoryState.read(self.store.meta)
         self.prefix = prefix_of(self.project.root, self.repository)
-        layout = self._layout()
+        if self.state.layout == self._layout(model_identity()):
+            self.model = model_identity()  # what has vectors keeps having them, whoever reads on
+        layout = self._layout(self.model)
         if not again and layout == self.state.layout and self.state.tip == head and self.state.complete:
             self._settle()
             return
@@ -208,10 +217,10 @@ class _Run:
             self._record_state()
         self._settle()
 
-    def _layout(self) -> str:
+    def _layout(self, model: str) -> str:
         """What all that is kept depends on: how it is read, where the project lies, where a shallow clone ends."""
         ends = sha256("\n".join(sorted(self.git.shallow())).encode()).hexdigest()[:16] if self.git.shallow() else ""
-        return f"{VERSION}:{model_identity()}:{self.limits.max_commits}:{ends}:{self.prefix}"
+        return f"{VERSION}:{model}:{self.limits.max_commits}:{ends}:{self.prefix}"
 
     def _begin(self, state: HistoryState) -> None:
         with self.store.writing() as writer:
@@ -261,7 +270,7 @@ class _Run:
             writer.history.remove(gone)
             for before, path in renames:
                 writer.history.rename(before, path)
-            writer.history.add_newer([self._record(commit) for commit in commits], model_identity())
+            writer.history.add_newer([self._record(commit) for commit in commits], self.model)
             writer.history.add_renamed(self.names)
             writer.history.keep_files(self.files)
             removed = self.state.removed_count + len(gone)
@@ -292,7 +301,7 @@ class _Run:
         before = dict(self.names)
         records = [self._record(commit) for commit in batch]
         with self.store.writing() as writer:
-            writer.history.add_older(records, model_identity())
+            writer.history.add_older(records, self.model)
             writer.history.add_renamed({name: now for name, now in self.names.items() if before.get(name) != now})
             self.state = replace(self.state, walked=str(walked))
             writer.set_meta(self.state.facts())
@@ -358,10 +367,12 @@ class _Run:
             for chunk in chunks:
                 self._check()
                 if self.workers is None:
-                    yield read_chunk(marker, ends, self.prefix, chunk)
+                    yield read_chunk(marker, ends, self.prefix, bool(self.model), chunk)
                 else:
                     limits = TaskLimits(cpu_seconds=_CPU_SECONDS, wall_seconds=_CPU_SECONDS * 8)
-                    yield self.workers.run(read_chunk, marker, ends, self.prefix, chunk, limits=limits)
+                    yield self.workers.run(
+                        read_chunk, marker, ends, self.prefix, bool(self.model), chunk, limits=limits
+                    )
 
     def _check(self) -> None:
         if self.progress.cancelled():

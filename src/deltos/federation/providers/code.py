@@ -12,6 +12,7 @@ from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.model import COMMITS_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +84,9 @@ class CodeProvider:
 
 def _found(hit: CodeHit, foreign: str) -> Hit:
     spot = spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
-    return replace(_hit(spot, hit.start_line, hit.end_line, hit.content, hit.score), is_near=hit.is_near)
+    found = _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score)
+    mark = COMMITS_MARK if hit.found_by == "commits" else ""
+    return replace(found, mark=mark, is_near=hit.found_by == "meaning")
 
 
 def _defined(row: Symbol, foreign: str) -> Hit:
