@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, cast
 from benchmarks.code_material import index_of
 from benchmarks.past import Past
 from benchmarks.places import MIRRORS, SCRATCH, SHARED
+from benchmarks.python_imports import PythonImports
 from deltos.domains.code.search import CodeSearch
 
 if TYPE_CHECKING:
@@ -150,11 +151,12 @@ def iter_objects(batch: bytes) -> Iterator[bytes | None]:
 
 
 class _WithPast:
-    """The index of laid-out files, with the history that they had in their repository."""
+    """The index of laid-out files, with the history that they had in their repository, and their imports."""
 
-    def __init__(self, store: ProjectStore, history: FileHistory) -> None:
+    def __init__(self, store: ProjectStore, history: FileHistory, root: Path) -> None:
         self._store = store
         self.history = history
+        self.graph = PythonImports(root, store.files())
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
@@ -167,7 +169,7 @@ def _past_of(issue: Issue) -> Past:
 
 def ask(issue: Issue, text: str) -> Found:
     """Search the code of the issue's commit, with the history that it had then."""
-    store = cast("ProjectStore", _WithPast(index_of(issue.root), _past_of(issue).whole()))
+    store = cast("ProjectStore", _WithPast(index_of(issue.root), _past_of(issue).whole(), issue.root))
     started = time.process_time()
     answer = CodeSearch(store, issue.root).search(text, limit=max(DEPTHS))
     spent = time.process_time() - started

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import subprocess
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.history.words import words_of
 from deltos.embed.rows import quantised
 from deltos.embed.static import shared_model
-from deltos.store.history import MAX_RELATED_FILES, MAX_WORD_COMMITS, CommitVectors, FileHistoryRow
+from deltos.store.history import (
+    LEAST_TOGETHER,
+    MAX_COUNTED_COMMITS,
+    MAX_RELATED_FILES,
+    MAX_WORD_COMMITS,
+    ChangedTogether,
+    CommitVectors,
+    FileHistoryRow,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -102,6 +110,14 @@ class History:
 
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
         return {commit_id: list(self._past.commits[-commit_id].paths[:limit]) for commit_id in ids}
+
+    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
+        touches = self._past.touches.get(path, [])
+        commits = [self._past.commits[at] for at in touches[bisect_left(touches, self._start) :]]
+        counted = [commit for commit in commits if commit.file_count <= MAX_RELATED_FILES][:MAX_COUNTED_COMMITS]
+        together = Counter(other for commit in counted for other in commit.paths if other != path)
+        often = [(other, count) for other, count in together.most_common(limit) if count >= LEAST_TOGETHER]
+        return [ChangedTogether(other, count, len(counted)) for other, count in often]
 
 
 def _git(clone: Path, *arguments: str) -> str:

@@ -223,6 +223,7 @@ class TestGraph:
         assert [(row.path, row.line) for row in graph.references([symbol.node_id])] == [("b.py", 4)]
         assert [row.path for row in graph.mentions("walk")] == ["b.py"]
         assert [(row.path, row.target) for row in graph.imports()] == [("b.py", "a.py")]
+        assert graph.imports_of(["a.py", "b.py", "c.py"]) == {"b.py": {"a.py"}}
         assert graph.counts().external_imports == 2
 
     def test_a_vanished_file_takes_its_symbols_along(self, project: ProjectStore, writer: ProjectWriter) -> None:

@@ -176,7 +176,14 @@ class GraphWriter(Protocol):
         """Mark every file as resolved: those without a resolver have nothing to settle."""
 
 
-class Graph(Protocol):
+class FileImports(Protocol):
+    """Which files need which."""
+
+    def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
+        """The files of the project that each of some files imports; those that import none are left out."""
+
+
+class Graph(FileImports, Protocol):
     """Questions to one project's graph: symbols by name or place, edges in and out, imports, counts."""
 
     def snapshot(self) -> AbstractContextManager[object]:

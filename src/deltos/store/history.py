@@ -120,6 +120,9 @@ class FileHistory(Protocol):
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
         """The files that commits touched and that there still are, at most so many of each."""
 
+    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
+        """The files that usually change when this one does, most often first."""
+
 
 class History(FileHistory, Protocol):
     """The history of one project."""
@@ -132,9 +135,6 @@ class History(FileHistory, Protocol):
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
         """The indexed files whose commits have the terms, best first; a higher score is better."""
-
-    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
-        """The files that usually change when this one does, most often first."""
 
     def match_commits(
         self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), *, limit: int

@@ -75,6 +75,21 @@ def test_what_commits_brought_is_marked_so(tmp_path: Path, repository: Path) -> 
         assert any("part_q.py" in title and title.endswith("(by its commits)") for title in titles)
 
 
+def test_what_changes_together_with_the_likeliest_file_comes_forward_for_an_issue(tmp_path: Path) -> None:
+    root = begin(tmp_path / "ledger")
+    ledger = "def round_ledger(sums):\n    return sums\n"
+    part = 'def up(sums):\n    """Rounds sums of the ledger."""\n    return sums\n'
+    commit(root, "Begin", {"ledger.py": ledger, "p/part.py": part, "q/part.py": part, "r/part.py": part})
+    for day in range(1, 25, 3):
+        commit(root, "Turn", {"ledger.py": f"{ledger}# {day}\n", "r/part.py": f"{part}# {day}\n"}, day=day)
+        # The others change as often, and later, each by itself.
+        commit(root, "Turn", {"p/part.py": f"{part}# {day}\n"}, day=day + 1)
+        commit(root, "Turn", {"q/part.py": f"{part}# {day}\n"}, day=day + 2)
+    issue = "Rounding of the ledger is wrong\n\n" + "The ledger rounds sums down where it should round up. " * 6
+    with session(tmp_path / "home", root) as desk:
+        assert paths(search(desk, issue))[:2] == ["ledger.py", "r/part.py"]
+
+
 def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path) -> None:
     commit(repository, "Throttle impatient clients again", {"inner/part_x.py": "def x(n):\n    return n\n"}, day=9)
     with session(tmp_path / "home", repository) as desk:

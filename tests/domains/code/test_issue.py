@@ -55,6 +55,31 @@ def test_an_issue_is_read_by_title_names_and_prose_and_never_by_its_template() -
     assert not set(query.terms).intersection(left_out)
 
 
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("[Bug]: Adding tags gets slower", "Adding tags gets slower"),
+        ("🐛 Bug Report: Adding tags gets slower", "Adding tags gets slower"),
+        ("# [Feature Request] Export as CSV", "Export as CSV"),
+        ("Warn about data, see https://example.org/issues/3278 for more", "Warn about data, see for more"),
+        ("pkgconfig.relocatable: fails in a subproject", "pkgconfig.relocatable: fails in a subproject"),
+        ("Bug:", "Bug:"),
+    ],
+)
+def test_labels_of_a_tracker_and_links_are_no_part_of_the_title(line: str, title: str) -> None:
+    assert read_issue(f"{line}\n\nsome prose").title == title
+
+
+LEDGER = "Rounding of the ledger is wrong\n\n" + "The ledger rounds sums down where it should round them up. " * 6
+
+
+def test_what_the_likeliest_file_imports_comes_before_what_nothing_leads_to(desk: Desk, project: Path) -> None:
+    ledger = "from r.part import up\n\n\ndef round_ledger(sums):\n    return [up(each) for each in sums]\n"
+    part = 'def up(sums):\n    """Rounds sums of the ledger."""\n    return sums\n'
+    write_files(project, {"ledger.py": ledger, "p/part.py": part, "q/part.py": part, "r/part.py": part})
+    assert paths(search(desk, LEDGER))[:2] == ["ledger.py", "r/part.py"]
+
+
 def test_a_comment_that_never_ends_hides_the_rest_only() -> None:
     assert read_issue("A title\n\nsome prose\n<!-- and so on\nfor ever").prose == ["some prose"]
 

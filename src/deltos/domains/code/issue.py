@@ -33,6 +33,12 @@ _TEMPLATE_HEADINGS = tuple(
     "description|feature request|is your feature|proposed|motivation|possible solution|context|issue|code|logs|"
     "relevant|error|traceback|observed|output|example|problem|details|notes|background|additional".split("|")
 )
+# What a tracker's labels are made of.
+_LABELS = frozenset(
+    "bug report feature request feat fix enhancement question issue regression perf performance docs proposal idea "
+    "improvement chore discussion help wanted crash error problem task".split()
+)
+_LONGEST_LABEL = 40
 _CHECKBOXES = ("- [ ]", "- [x]", "- [X]", "* [ ]", "* [x]", "* [X]", "[ ]", "[x]", "[X]")
 _NO_PROSE = ("<img", "<details", "</details", "<summary", "</summary", "![", "_No response_")
 _SOURCE_SUFFIXES = frozenset(
@@ -99,7 +105,7 @@ def shortened(text: str) -> str:
 def read_issue(text: str) -> Issue:
     """Take an issue apart. Linear in its length."""
     first, *lines = _without_comments(text).strip().split("\n")
-    issue = Issue(first.strip().strip("# "))
+    issue = Issue(_title(first))
     is_aside = is_fenced = False
     frames: list[Place] = []
     for line in lines:
@@ -121,6 +127,17 @@ def read_issue(text: str) -> Issue:
             _read_line(issue, line, stripped)
     issue.places = [*map(Place, _paths_in(issue.title)), *_by_nearness(frames[:_MOST_PLACES])]
     return issue
+
+
+def _title(line: str) -> str:
+    """A title without links and without what a tracker puts before it: `[Bug]: `, `🐛 Bug Report: `, `FEAT: `."""
+    words = [word for word in line.strip("# \t").split() if "://" not in word]
+    title = " ".join(words)
+    label, colon, rest = title.partition(":")
+    if title.startswith("[") and "]" in title[:_LONGEST_LABEL]:
+        label, colon, rest = title.partition("]")
+    is_label = _LABELS.issuperset("".join(char if char.isalpha() else " " for char in label.lower()).split())
+    return rest.strip(": ") or title if colon and is_label else title
 
 
 def _read_line(issue: Issue, line: str, stripped: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.near import ChunkSimilarities, NearFile
     from deltos.domains.code.query import CodeQuery
     from deltos.store.code import ChunkMatch, Code, DefinitionRecord, FileRow
+    from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
 
 # Scoring a row with BM25 costs twenty times as much as finding it. So a term alone selects rows only while they are few
@@ -49,12 +50,13 @@ _HALF_LIFE_SECONDS = 180 * 86_400  # after which a change counts half
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for files beside their words: how near each chunk is in meaning, the project's history, and which
-    commits resemble the query; None where that is not known."""
+    """What speaks for files beside their words: how near each chunk is in meaning, the project's history, which commits
+    resemble the query, and which files need which; None where that is not known."""
 
     near: ChunkSimilarities | None = None
     history: FileHistory | None = None
     similar: SimilarCommits | None = None
+    imports: FileImports | None = None
 
 
 def describe_candidates(

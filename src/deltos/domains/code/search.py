@@ -12,6 +12,7 @@ from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import KEPT_FILES, Evidence, describe_candidates
 from deltos.domains.code.mentioned import judge_by_issue, located
 from deltos.domains.code.model import CodeAnswer, CodeHit
+from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
 from deltos.domains.code.paths import is_aside, is_prose
 from deltos.domains.code.query import CodeQuery, parse_query
@@ -61,6 +62,7 @@ class CodeSearch:
         self._store = store.code
         self._files: ProjectFiles = store
         self._history = store.history
+        self._imports = store.graph
         self._root = root
         self._workers = workers
         self._by_meaning = by_meaning
@@ -117,6 +119,7 @@ class CodeSearch:
         self, query: CodeQuery, scope: FileScope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
         evidence = evidence_for(self._store, self._history, query, by_meaning=self._by_meaning)
+        evidence = replace(evidence, imports=self._imports)
         ranked, is_least = self._worth_showing(query, scope, evidence)
         chosen = chosen_chunks(self._store, ranked, query, evidence.near)
         hits, gone = self._read(chosen, query, limit=limit)
@@ -258,7 +261,8 @@ def rank_files(
     candidates, rows = describe_candidates(store, query, scope, evidence, at_least=at_least)
     scored = list(zip(candidates, ranker.scores(rows), strict=True))
     if query.is_issue:
-        scored = judge_by_issue(store, scored, query, scope)
+        judged = judge_by_issue(store, scored, query, scope)
+        scored = with_neighbours(judged, evidence.history, evidence.imports)
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
 

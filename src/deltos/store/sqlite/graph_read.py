@@ -147,6 +147,16 @@ class SqliteGraph:
                  ORDER BY source.path, import.line"""
         return [ImportRow(*row) for row in self._rows(sql)]
 
+    def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        sql = f"""SELECT source.path, target.path FROM place AS source
+                  JOIN import ON import.place_id = source.id
+                  JOIN place AS target ON target.id = import.target_place_id
+                  WHERE source.path IN ({_marks(paths)}) AND target.id <> source.id"""
+        for path, target in self._rows(sql, paths):
+            found.setdefault(path, set()).add(target)
+        return found
+
     def counts(self) -> GraphCounts:
         with self._database.snapshot():
             languages = self._rows(
@@ -187,7 +197,7 @@ def _reference(row: tuple[str, int, str, str, str, int, int, int]) -> ReferenceR
     return ReferenceRow(path, line, source_key, kind, origin, bool(certain), source_id, target_id)
 
 
-def _marks(values: Sequence[int]) -> str:
+def _marks(values: Sequence[int | str]) -> str:
     return ",".join("?" * len(values))
 
 

@@ -1,0 +1,57 @@
+"""Which Python files of a laid-out tree import which, without a graph: modules are found by their paths."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+_MOST_NAMESAKES = 3  # a module's name that more files have means none of them
+
+
+class PythonImports:
+    """Implements `store.graph.FileImports` over files on disk."""
+
+    def __init__(self, root: Path, paths: Iterable[str]) -> None:
+        self._root = root
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        for path in paths:
+            self._by_name[path.rpartition("/")[2]].append(path)
+
+    def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
+        """The files that each of some files imports."""
+        found = {path: set(self._imported(path)) - {path} for path in paths if path.endswith(".py")}
+        return {path: targets for path, targets in found.items() if targets}
+
+    def _imported(self, path: str) -> Iterator[str]:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                tree = ast.parse((self._root / path).read_text("utf-8", "replace"))
+        except (OSError, SyntaxError, ValueError):
+            return
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    yield from self._files(name.name.split("."))
+            elif isinstance(node, ast.ImportFrom):
+                above = path.split("/")[: -node.level] if node.level else []
+                module = [*above, *(node.module.split(".") if node.module else ())]
+                yield from self._files(module)
+                for name in node.names:
+                    yield from self._files([*module, name.name])
+
+    def _files(self, module: Sequence[str]) -> list[str]:
+        """The files of a module; of a name that many files end with, none."""
+        ends = ["/".join(module) + ".py", "/".join((*module, "__init__.py"))] if module else []
+        found = [
+            path
+            for end in ends
+            for path in self._by_name.get(end.rpartition("/")[2], ())
+            if path == end or path.endswith(f"/{end}")
+        ]
+        return found if len(found) <= _MOST_NAMESAKES else []
