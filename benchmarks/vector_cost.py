@@ -16,7 +16,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 from benchmarks.code_material import lay_out
 from benchmarks.places import SCRATCH
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.code_material import Query
-    from deltos.domains.code.index import CodeFacts
-    from deltos.workspace.indexer import ParsedFile
     from deltos.workspace.project_index import ProjectIndex
 
 SIZES = {"medium": medium, "large": large}
@@ -64,17 +61,7 @@ def main() -> None:
 
 def index(how: str, folder: Path, home: Path) -> None:
     """Index a folder for code search alone."""
-    indexer = WordsAlone() if how == WORDS else CodeIndexer()
-    Projects(SqliteProjects(home), (indexer,)).at(folder).index()
-
-
-class WordsAlone(CodeIndexer):
-    """Keeps no vectors."""
-
-    def extract(self, file: ParsedFile) -> CodeFacts:
-        """The same as ever, but for the vectors, which are not made."""
-        with patch("deltos.domains.code.index.vectors_of", return_value=None):
-            return super().extract(file)
+    Projects(SqliteProjects(home), (CodeIndexer(makes_vectors=how == VECTORS),)).at(folder).index()
 
 
 def with_code(home: Path) -> Projects:

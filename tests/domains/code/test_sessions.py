@@ -56,6 +56,7 @@ class GatedIndexer(CodeIndexer):
     """Extracts nothing while its gate is closed."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.gate = threading.Event()
 
     def extract(self, file: ParsedFile) -> CodeFacts:
