@@ -205,3 +205,34 @@ def test_swagger_without_a_host_keeps_its_base_path() -> None:
     assert read("swagger: '2.0'\nbasePath: /v2\npaths: {}\n").overview.servers == ("/v2",)
     assert read("swagger: '2.0'\nhost: h\npaths: {}\n").overview.servers == ("https://h",)
     assert read("swagger: '2.0'\npaths: {}\n").overview.servers == ()
+
+
+def test_methods_of_openapi_3_2_that_no_version_before_knew_are_operations() -> None:
+    found = read(
+        "openapi: 3.2.0\ninfo: {title: A}\npaths:\n  /docs/{id}:\n    parameters: [{name: id, in: path}]\n"
+        "    query: {summary: Ask}\n    additionalOperations:\n      COPY: {summary: Copy a document}\n"
+    )
+    assert [operation.key for operation in found.operations] == ["QUERY /docs/{id}", "COPY /docs/{id}"]
+    copy = found.operations[1]
+    assert (copy.summary, copy.pointer) == ("Copy a document", "#/paths/~1docs~1{id}/additionalOperations/COPY")
+    assert [parameter.name for parameter in copy.parameters] == ["id"]
+
+
+def test_a_stream_is_a_list_of_its_items() -> None:
+    operation = only(
+        "openapi: 3.2.0\ninfo: {title: A}\npaths:\n  /logs:\n    get:\n      responses:\n        '200':\n"
+        "          content: {application/jsonl: {itemSchema: {type: object, properties: {line: {type: string}}}}}\n"
+    )
+    schema = operation.responses[0].contents[0].schema
+    assert schema == {"type": "array", "items": {"type": "object", "properties": {"line": {"type": "string"}}}}
+
+
+def test_a_second_yaml_document_is_counted_and_named() -> None:
+    first = "openapi: 3.0.0\ninfo: {title: A}\npaths: {/a: {get: {}}}\n"
+    assert "1 further YAML document was not read: put each into a file of its own." in (
+        read(f"{first}---\nopenapi: 3.0.0\n").warnings
+    )
+    assert "2 further YAML documents were not read: put each into a file of its own." in (
+        read(f"{first}---\na: 1\n---\nb: 2\n").warnings
+    )
+    assert read(f"---\n{first}...\n").warnings == ()

@@ -174,4 +174,24 @@ def test_imports_beyond_the_limit_are_named() -> None:
     def read_next(name: str) -> str:
         return f'import "{int(name) + 1}";'
 
-    assert "Imports beyond 200 files were not read." in parse_protobuf('import "1";', read_next).warnings
+    assert "Imports beyond 10,000 files were not read." in parse_protobuf('import "1";', read_next).warnings
+
+
+def test_files_of_a_folder_lend_each_other_types_by_the_ends_of_their_paths(apis: Apis, tmp_path: Path) -> None:
+    root = tmp_path / "protos"
+    for place, text in {
+        "acme/type/money.proto": "package acme.type; message Money { string currency = 1; Coin coin = 2; } message Coin {}",
+        "acme/shop/v1/shop.proto": 'package acme.shop.v1; import "acme/type/money.proto";'
+        "service Shop { rpc Buy(BuyRequest) returns (acme.type.Money); } message BuyRequest { type.Money price = 1; }",
+        "acme/shop/v1/more.proto": "package acme.shop.v1; service More { rpc Ask(BuyRequest) returns (BuyRequest); }",
+        "acme/shop/v1/third.proto": "package acme.shop.v1; message Third {}",
+    }.items():
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text(f'syntax = "proto3";\n{text}\n')
+    report = apis.indexer.add(str(root))
+    (api,) = report.apis
+    assert (api.name, api.operation_count, api.schema_count) == ("acme.shop.v1", 2, 2)
+    assert api.citation == "protos/acme/shop/v1"
+    resolve = apis.library.resolver(apis.library.row(api.name).id)
+    assert resolve("#/acme.type.Money")["properties"]["coin"] == {"$ref": "#/acme.type.Coin"}
+    assert resolve("#/acme.type.Coin") is not None

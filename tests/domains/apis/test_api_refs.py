@@ -160,3 +160,20 @@ def test_a_wider_root_lets_references_reach_further(apis: Apis, tmp_path: Path) 
     (api,) = apis.indexer.add(str(spec), root=tmp_path).apis
     assert api.warnings == ()
     assert "deep: string" in show_endpoints(apis.library, "wide", Filter(path="/a"), page=1, token_budget=5_000).text
+
+
+def test_a_tree_of_more_files_than_a_thousand_is_followed_whole(apis: Apis, tmp_path: Path) -> None:
+    folder = tmp_path / "tree"
+    (folder / "resources" / "responses").mkdir(parents=True)
+    paths = []
+    for number in range(1_200):
+        paths.append(f"  /things{number}: {{$ref: resources/path{number}.yml}}")
+        path = f"post: {{requestBody: {{content: {{application/json: {{schema: {{$ref: 'responses/b{number}.yml'}}}}}}}}}}\n"
+        (folder / "resources" / f"path{number}.yml").write_text(path)
+        body = f"type: object\nrequired: [name{number}]\nproperties: {{name{number}: {{type: string}}}}\n"
+        (folder / "resources" / "responses" / f"b{number}.yml").write_text(body)
+    (folder / "openapi.yml").write_text("openapi: 3.0.0\ninfo: {title: Tree}\npaths:\n" + "\n".join(paths) + "\n")
+    (api,) = apis.indexer.add(str(folder)).apis
+    assert (api.operation_count, api.warnings) == (1_200, ())
+    shown = show_endpoints(apis.library, "tree", Filter(path="/things1199"), page=1, token_budget=5_000).text
+    assert '-d \'{"name1199": "string"}\'' in shown

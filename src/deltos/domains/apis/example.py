@@ -27,6 +27,7 @@ _SET_BY_THE_BODY = frozenset(("content-type", "content-length", "authorization")
 _WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
 # What is sent where the server takes several media types: the one that ends with, or else contains, the first of these.
 _PREFERRED_MEDIA = ("/json", "merge-patch+json", "+json", "*/*", "application/*", "urlencoded", "multipart", "json")
+_LINES_OF_JSON = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
 _CONCRETE_MEDIA = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
 
 
@@ -178,6 +179,8 @@ def _body_value(content: Content, sampler: Sampler) -> Json:
 
 
 def _written_body(value: Json, content: Content, media_type: str) -> str:
+    if isinstance(value, list) and media_type.partition(";")[0] in _LINES_OF_JSON:
+        return "\n".join(map(_compact, value))
     if "json" in media_type or "yaml" in media_type:
         return _compact(value)
     if "xml" in media_type and not isinstance(value, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 import re
+import time
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ _SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi 
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 MAX_ROUNDS = 40  # levels of references from document to document
+NEIGHBOURS_SECONDS = 120.0  # for reading the other documents that one refers to
+_TOO_LATE = f"reading all of them takes more than {NEIGHBOURS_SECONDS:.0f} s"
 MOST_STOPPED = (
     20  # documents that exceed their limits, each at the cost of many others: the source is hostile or broken
 )
@@ -156,13 +159,14 @@ class _SourceReading:
         raw = [RawDocument(each.data, each.citation, each.name, each.read is not None) for each in documents]
         neighbours: Neighbours = {}
         rounds = 1
+        deadline = time.monotonic() + NEIGHBOURS_SECONDS
         while True:
             others = (text for text in neighbours.values() if isinstance(text, bytes))
             content = (*(each.data for each in documents), *others)
             result = self.parser.run(prepare, raw, neighbours, rounds >= MAX_ROUNDS, content=content)
             if isinstance(result, PreparedDocuments):
                 return result
-            is_more = _read_wanted(documents, result.wanted, neighbours)
+            is_more = _read_wanted(documents, result.wanted, neighbours, deadline)
             rounds = rounds + 1 if is_more else MAX_ROUNDS
 
 
@@ -333,7 +337,9 @@ class ApiIndexer:
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
 
 
-def _read_wanted(documents: Sequence[ApiDocument], wanted: Iterable[Wanted], neighbours: Neighbours) -> bool:
+def _read_wanted(
+    documents: Sequence[ApiDocument], wanted: Iterable[Wanted], neighbours: Neighbours, deadline: float
+) -> bool:
     """Read what a child asked for, as far as all of it is bearable; False when nothing new came of it."""
     before = len(neighbours)
     room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in neighbours.values() if isinstance(text, bytes))
@@ -341,7 +347,8 @@ def _read_wanted(documents: Sequence[ApiDocument], wanted: Iterable[Wanted], nei
         read = documents[position].read
         for path in paths:
             if (position, path) not in neighbours:
-                neighbours[position, path] = found = _neighbour(read, path, room)
+                is_late = time.monotonic() > deadline
+                neighbours[position, path] = found = _TOO_LATE if is_late else _neighbour(read, path, room)
                 room -= len(found) if isinstance(found, bytes) else 0
             if isinstance(neighbours[position, path], bytes):
                 break

@@ -107,6 +107,8 @@ def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: b
     if wanted and not is_last:
         return Missing(wanted)
     with garbage_collection_paused():
+        if len(documents) > 1 and all(_is_proto(raw) for raw in documents):
+            return _prepare_protobuf(documents, neighbours)
         missing: list[Wanted] = []
         readings: list[_ReadDescription] = []
         failures: list[Failed] = []
@@ -120,7 +122,7 @@ def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: b
                 failures.append(Failed(raw.citation, str(exc)))
         if missing and not is_last:
             return Missing(tuple(dict.fromkeys(missing)))
-        apis = [_prepared(reading, failures) for reading in _merge_packages(readings)]
+        apis = [_prepared(reading, failures) for reading in readings]
         return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
@@ -165,6 +167,7 @@ def _unread(
     """
     from deltos.domains.apis.refs import MAX_DOCUMENTS, find_references
 
+    here = _paths_here(documents) if len(documents) > 1 else frozenset()
     for position, raw in enumerate(documents):
         if not raw.refers:
             continue
@@ -174,7 +177,7 @@ def _unread(
             path, data = pending.pop()
             targets = find_references(data) if b"$ref" in data else []
             references.setdefault(position, targets)
-            for paths in (*_referred(targets, path, raw.name), *_imported(data)):
+            for paths in (*_referred(targets, path, raw.name), *_imported(data, here)):
                 if paths[0] in seen or len(seen) >= MAX_DOCUMENTS:
                     continue
                 seen.add(paths[0])
@@ -199,13 +202,20 @@ def _referred(targets: list[str], path: str, root_name: str) -> Iterator[tuple[s
             yield (neighbour,)
 
 
-def _imported(data: bytes) -> Iterator[tuple[str, ...]]:
-    """The files that a protobuf file imports, each with its alternatives."""
+def _paths_here(documents: Sequence[RawDocument]) -> frozenset[str]:
+    """All that an import may say to mean one of these documents: the ends of their paths."""
+    parts = [raw.citation.split("/") for raw in documents]
+    return frozenset("/".join(path[start:]) for path in parts for start in range(len(path)))
+
+
+def _imported(data: bytes, here: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """The files beyond those `here` that a protobuf file imports, each with its alternatives."""
     from deltos.domains.apis.description import import_paths
 
     if data.lstrip()[:1] not in (b"{", b"["):
-        for name in dict.fromkeys(_IMPORT.findall(data)):
-            if paths := import_paths(name.decode("utf-8", "replace")):
+        for raw in dict.fromkeys(_IMPORT.findall(data)):
+            name = raw.decode("utf-8", "replace")
+            if name not in here and (paths := import_paths(name)):
                 yield paths
 
 
@@ -224,36 +234,33 @@ def _reader(position: int, neighbours: Neighbours, missing: list[Wanted]) -> Rea
 # ---------------------------------------------------------------------- protobuf packages
 
 
-def _merge_packages(readings: Sequence[_ReadDescription]) -> list[_ReadDescription]:
-    """Files of one protobuf package are one API; packages without services only lend types to those with."""
-    merged: dict[str, _ReadDescription] = {}
-    for reading in readings:
-        overview = reading.description.overview
-        key = f"proto {overview.title}" if _is_protobuf(overview) else reading.document.citation
-        merged[key] = _joined(merged[key], reading) if key in merged else reading
-    useful = [
-        reading for key, reading in merged.items() if not key.startswith("proto ") or reading.description.operations
-    ]
-    return useful or list(merged.values())
+def _is_proto(raw: RawDocument) -> bool:
+    from deltos.domains.apis.detect import sniff
+
+    return sniff(raw.data) == "protobuf"
+
+
+def _prepare_protobuf(documents: Sequence[RawDocument], neighbours: Neighbours) -> PreparedDocuments:
+    """Files of one package are one API; packages without services only lend types to those with."""
+    from deltos.domains.apis.parse.protobuf import parse_protobuf_files
+    from deltos.domains.apis.tree import decode_text
+
+    imported = {text: decode_text(text) for text in neighbours.values() if isinstance(text, bytes)}
+    packages = parse_protobuf_files([decode_text(raw.data) for raw in documents], imported.values())
+    useful = [package for package in packages if package.description.operations] or packages
+    failures: list[Failed] = []
+    apis = []
+    for package in useful:
+        first = documents[package.positions[0]]
+        alone = len(package.positions) == 1
+        citation = first.citation if alone else str(PurePosixPath(first.citation).parent)
+        reading = _ReadDescription(ApiDocument(b"", citation, first.name), package.description)
+        apis.append(_prepared(reading, failures))
+    return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
 def _is_protobuf(overview: Overview) -> bool:
     return overview.kind.startswith("Protocol")
-
-
-def _joined(first: _ReadDescription, second: _ReadDescription) -> _ReadDescription:
-    one, two = first.description, second.description
-    schemas = {schema.pointer: schema for schema in (*one.schemas, *two.schemas)}
-    fragments = {pointer: value for pointer, value in (one.fragments | two.fragments).items() if pointer not in schemas}
-    description = ApiDescription(
-        one.overview,
-        tuple({operation.key: operation for operation in (*one.operations, *two.operations)}.values()),
-        tuple(schemas.values()),
-        fragments,
-        tuple(dict.fromkeys((*one.warnings, *two.warnings))) if not (one.operations or two.operations) else (),
-    )
-    folder = str(PurePosixPath(first.document.citation).parent)
-    return _ReadDescription(replace(first.document, citation=folder), description)
 
 
 # ---------------------------------------------------------------------- what changed

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
 MAX_HOPS = 16  # references to references; a longer chain is taken for a cycle
-MAX_DOCUMENTS = 1_000
+MAX_DOCUMENTS = 50_000  # as many as files of a folder are looked at; bytes and time are bounded where they are read
 MAX_NAMED = 3
 _REFERENCE = re.compile(rb"""\$ref['"]?[ \t]*:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s'"#{}\[\],][^\s{}\[\],]*))""")
 _FOREIGN = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
@@ -84,8 +84,11 @@ class ReferenceFollower:
         return self._documents[path]
 
     def _load(self, path: str) -> Json:
-        if self.read is None or _FOREIGN.match(path) or len(self._documents) >= MAX_DOCUMENTS:
+        if self.read is None or _FOREIGN.match(path):
             self.refused.append(path)
+            return None
+        if len(self._documents) >= MAX_DOCUMENTS:
+            self.refused.append(f"{path} (more than {MAX_DOCUMENTS:,} documents)")
             return None
         try:
             value = load_tree(self.read(posixpath.normpath(unquote(path)))).value

@@ -203,7 +203,7 @@ class _YamlBuilder:
             elif name == "AliasEvent":
                 value = self.alias(event.anchor)
             elif name == "DocumentEndEvent" and container:
-                break
+                return Tree(container[0], (*self.duplicates.warnings(), *_further_documents(events)))
             else:
                 continue
             key = self.put(container, key, value)
@@ -233,6 +233,17 @@ class _YamlBuilder:
                 hint="This looks like an alias bomb.",
             )
         return value
+
+
+def _further_documents(events: Iterator[Any]) -> list[str]:
+    """A warning that names how many documents follow in the same file: only the first is read."""
+    count = 0
+    try:
+        count = sum(event.__class__.__name__ == "DocumentStartEvent" for event in events)
+    except Exception:  # noqa: BLE001 (PyYAML's errors; what is not read need not be valid)
+        count += 1
+    documents = "document was" if count == 1 else "documents were"
+    return [f"{count} further YAML {documents} not read: put each into a file of its own."] if count else []
 
 
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))

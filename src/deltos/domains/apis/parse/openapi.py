@@ -1,4 +1,4 @@
-"""OpenAPI 3.0 and 3.1 (and what claims to be a later 3 or nothing at all)."""
+"""OpenAPI 3.0 to 3.2 (and what claims to be a later 3 or nothing at all)."""
 
 from __future__ import annotations
 
@@ -74,13 +74,20 @@ def _bodies(reader: PathReader, raw: dict[str, Json], _given: object) -> tuple[t
     contents = tuple(
         Content(
             media_type,
-            mapping(content).get("schema"),
+            content_schema(mapping(content)),
             _example(reader, mapping(content)),
             _deep(mapping(mapping(content).get("encoding"))),
         )
         for media_type, content in mapping(body.get("content")).items()
     )
     return contents, is_true(body.get("required"))
+
+
+def content_schema(content: dict[str, Json]) -> Json:
+    """The schema of a body; of a stream (OpenAPI 3.2), that of its items in a list."""
+    if "schema" not in content and "itemSchema" in content:
+        return {"type": "array", "items": content["itemSchema"]}
+    return content.get("schema")
 
 
 def _deep(encoding: dict[str, Json]) -> tuple[str, ...]:
@@ -101,7 +108,7 @@ def _example(reader: PathReader, content: dict[str, Json]) -> Json:
 
 def _response(reader: PathReader, status: str, response: dict[str, Json], _raw: object) -> Response:
     contents = tuple(
-        Content(media_type, mapping(reader.references.follow(content)).get("schema"))
+        Content(media_type, content_schema(mapping(reader.references.follow(content))))
         for media_type, content in mapping(response.get("content")).items()
     )
     return Response(status, text_of(response.get("description")), contents)

@@ -52,6 +52,10 @@ class PathReader:
             for method in METHODS:
                 if method in item:
                     yield self._operation(method, path, item, f"{pointer}/{method}", webhook=webhook)
+            further = mapping(self.references.follow(item.get("additionalOperations")))  # OpenAPI 3.2
+            for method in further:
+                place = f"{pointer}/additionalOperations/{escape_token(method)}"
+                yield self._operation(method, path, {**item, **further}, place, webhook=webhook)
 
     def _operation(self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool) -> Operation:
         raw = self.references.follow(item[method])

@@ -10,7 +10,7 @@ from deltos.domains.apis.model import ApiDescription, Content, Operation, Overvi
 from deltos.domains.apis.prose import first_sentence, split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.apis.model import Json
 
@@ -27,7 +27,7 @@ _SCALARS = {
     "bytes": "bytes",
 }
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
-MAX_IMPORTS = 200
+MAX_IMPORTS = 10_000
 MAX_NESTING = 64
 MAX_PACKAGE_CHARACTERS = 500  # it stands before the name of every type: n types would take n times its length
 
@@ -54,19 +54,81 @@ def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDe
     """Read one `.proto` file; the types of its imports, where they can be read, become fragments."""
     file = _ProtoParser(text).parse()
     borrowed = _imported_types(file, read_import)
-    known = {*file.schemas, *borrowed}
-    schemas = tuple(_resolved(schema, known) for schema in file.schemas.values())
-    fragments = {schema.pointer: _resolved(schema, known).schema for schema in borrowed.values()}
-    operations = tuple(_resolved_operation(operation, file.package, known) for operation in file.operations)
-    if not operations:
-        file.warnings.append("The file declares no services.")
+    return _described([file], {**borrowed, **file.schemas})
+
+
+def parse_protobuf_files(texts: Sequence[str], imported: Iterable[str]) -> list[ProtobufPackage]:
+    """Read many files together, each once: those of a package are one API, and all lend each other their types."""
+    packages: dict[str, list[int]] = {}
+    files: list[_File] = []
+    for position, text in enumerate(texts):
+        files.append(_ProtoParser(text).parse())
+        packages.setdefault(files[-1].package, []).append(position)
+    types: dict[str, Schema] = {}
+    for file in (*(_ProtoParser(text).parse() for text in imported), *files):
+        types.update(file.schemas)
+    return [
+        ProtobufPackage(tuple(positions), _described([files[position] for position in positions], types))
+        for positions in packages.values()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufPackage:
+    """The files of one package, by their positions, as one API."""
+
+    positions: tuple[int, ...]
+    description: ApiDescription
+
+
+def _described(files: Sequence[_File], types: Mapping[str, Schema]) -> ApiDescription:
+    """The files of one package as an API, with the types of others that they lead to."""
+    own = {schema.pointer: schema for file in files for schema in file.schemas.values()}
+    schemas = tuple(_resolved(schema, types) for schema in own.values())
+    operations = tuple(
+        _resolved_operation(operation, file.package, types) for file in files for operation in file.operations
+    )
+    first = next((file for file in files if file.operations), files[0])
+    warnings = () if operations else dict.fromkeys(warning for file in files for warning in file.warnings)
+    kept = (*(first.warnings if operations else warnings), *(() if operations else ("The file declares no services.",)))
     overview = Overview(
-        title=file.package,
-        version=_version(file.package),
-        kind=f"Protocol Buffers {file.syntax}",
+        title=first.package,
+        version=_version(first.package),
+        kind=f"Protocol Buffers {first.syntax}",
         description="",
     )
-    return ApiDescription(overview, operations, schemas, fragments, tuple(file.warnings))
+    distinct = tuple({operation.key: operation for operation in operations}.values())
+    return ApiDescription(overview, distinct, schemas, _lent(schemas, distinct, own, types), kept)
+
+
+def _lent(
+    schemas: Iterable[Schema], operations: Iterable[Operation], own: Mapping[str, Schema], types: Mapping[str, Schema]
+) -> dict[str, Json]:
+    """The types of other packages that these lead to, directly or through one another."""
+    lent: dict[str, Json] = {}
+    pending = [target for schema in schemas for target in _targets(schema)]
+    for operation in operations:
+        contents = (*operation.bodies, *(one for response in operation.responses for one in response.contents))
+        pending += [content.schema["$ref"] for content in contents]
+    while pending:
+        pointer = pending.pop()
+        found = types.get(pointer.removeprefix("#/"))
+        if found is not None and pointer not in own and pointer not in lent:
+            lent[pointer] = _resolved(found, types).schema
+            pending += _targets(found)
+    return lent
+
+
+def _holders(schema: Schema) -> Iterator[dict[str, Json]]:
+    """The parts of a message that refer to types."""
+    for member in schema.schema.get("properties", {}).values():
+        for holder in (member, member.get("items"), member.get("additionalProperties")):
+            if isinstance(holder, dict) and "$ref" in holder:
+                yield holder
+
+
+def _targets(schema: Schema) -> list[str]:
+    return [holder["$ref"] for holder in _holders(schema)]
 
 
 def _imported_types(importing: _File, read_import: Callable[[str], str | None]) -> dict[str, Schema]:
@@ -85,7 +147,7 @@ def _imported_types(importing: _File, read_import: Callable[[str], str | None]) 
             types.update(file.schemas)
             pending.extend(file.imports)
     if pending:
-        importing.warnings.append(f"Imports beyond {MAX_IMPORTS} files were not read.")
+        importing.warnings.append(f"Imports beyond {MAX_IMPORTS:,} files were not read.")
     return types
 
 
@@ -279,6 +341,8 @@ class _ProtoParser:
             schema["x-oneof"] = oneof
         if "deprecated" in tail:
             schema["deprecated"] = True
+        if "OUTPUT_ONLY" in tail:
+            schema["readOnly"] = True
         properties[name] = schema
 
     def _map_schema(self, scope: str) -> dict[str, Json]:
@@ -374,22 +438,21 @@ def _type_schema(type_name: str, scope: str) -> dict[str, Json]:
     return {"$ref": type_name, "x-scope": scope}
 
 
-def _resolved(schema: Schema, known: set[str]) -> Schema:
+def _resolved(schema: Schema, known: Container[str]) -> Schema:
     """The schema with its references written in full."""
-    for member in schema.schema.get("properties", {}).values():
-        for holder in (member, member.get("items"), member.get("additionalProperties")):
-            if isinstance(holder, dict) and "x-scope" in holder:
-                holder["$ref"] = _full_name(holder["$ref"], holder.pop("x-scope"), known)
+    for holder in _holders(schema):
+        if "x-scope" in holder:
+            holder["$ref"] = _full_name(holder["$ref"], holder.pop("x-scope"), known)
     return schema
 
 
-def _resolved_operation(operation: Operation, package: str, known: set[str]) -> Operation:
+def _resolved_operation(operation: Operation, package: str, known: Container[str]) -> Operation:
     for content in (*operation.bodies, *operation.responses[0].contents):
         content.schema["$ref"] = _full_name(content.schema["$ref"], package, known)
     return operation
 
 
-def _full_name(name: str, scope: str, known: set[str]) -> str:
+def _full_name(name: str, scope: str, known: Container[str]) -> str:
     """Protobuf's lookup: the innermost scope that knows the name wins."""
     if name.startswith("."):
         return f"#/{name[1:]}"
