@@ -95,7 +95,11 @@ def _smaller(block: Block, max_tokens: int) -> Iterator[Block]:
 
 
 def _split_code(block: Block, limit: int) -> Iterator[Block]:
-    opening, *lines, closing = block.text.split("\n")
+    fence, separator, rest = block.text.partition("\n")
+    if not separator:  # a fence and nothing else
+        yield from _split_prose(block, limit)
+        return
+    opening, *lines, closing = (fence, *rest.split("\n"))
     anchors = block.anchors
     for part in _fill(lines, limit * CHARACTERS_PER_TOKEN, "\n"):
         yield Block(f"{opening}\n{part}\n{closing}", "code", anchors)
