@@ -7,9 +7,12 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import BadArgument, FileRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_PATH_CHARACTERS = 4_096
 # A folder of source is not nested deeper than this; each level costs an open descriptor.
@@ -127,6 +130,17 @@ class FileTree:
         descriptor, size_bytes = self._open_regular(path)
         try:
             return _read(descriptor, min(size_bytes, max_bytes))
+        except OSError as exc:
+            raise FileRefused(path, _reason(exc)) from None
+        finally:
+            os.close(descriptor)
+
+    def pieces(self, path: str, piece_bytes: int) -> Iterator[bytes]:
+        """The content of a regular file of any size, piece by piece; raises FileRefused for everything else."""
+        descriptor, _ = self._open_regular(path)
+        try:
+            while piece := os.read(descriptor, piece_bytes):
+                yield piece
         except OSError as exc:
             raise FileRefused(path, _reason(exc)) from None
         finally:

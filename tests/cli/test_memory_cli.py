@@ -148,6 +148,40 @@ def test_two_homes_exchange_what_changed_through_a_folder(
     assert sorted(path.name for path in shared.iterdir()) == ["a1.jsonl", "b1.jsonl"]
 
 
+def test_sessions_are_mined_where_agents_keep_them(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    with pytest.raises(NotFound, match=r"No agent's sessions in .*\.claude.*\.codex.*\.gemini"):
+        shell.run("mine")
+    folder = tmp_path / "user" / ".claude" / "projects" / "-app"
+    folder.mkdir(parents=True)
+    with pytest.raises(SourceError, match="No session was found"):
+        shell.run("mine")
+    said = {"role": "user", "content": "We decided to use SQLite because it needs no server."}
+    told = {
+        "type": "user",
+        "sessionId": "s1",
+        "uuid": "u1",
+        "parentUuid": None,
+        "cwd": str(tmp_path / "app"),
+        "message": said,
+    }
+    (folder / "s1.jsonl").write_text(json.dumps({**told, "timestamp": "2026-01-05T10:00:00Z"}) + "\nnonsense\n")
+    capsys.readouterr()
+    assert "Would keep 1 observations: 1 decision." in shell.run("mine", "--dry-run")
+    [done] = shell.json("mine")
+    assert (done["added"], done["unread"], done["places"]) == (1, 1, {str(folder.parent): 1})
+    assert done["problems"] == [f"{folder}/s1.jsonl:2: no JSON"]
+    [found] = shell.json("search", "which database")
+    assert found["created_at"] == "2026-01-05T10:00:00Z"
+    assert "1 files have not changed since they were taken in." in shell.run("mine", str(folder), "--agent", "claude")
+    with pytest.raises(NotFound, match="No such file"):
+        shell.run("mine", str(tmp_path / "nowhere"))
+
+
 def test_forget_restore_and_purge(shell: Shell) -> None:
     [added] = shell.json("add", "a passing thought")
     assert shell.json("forget", added["id"], "nope") == [{"ids": [added["id"]], "unknown": ["nope"]}]

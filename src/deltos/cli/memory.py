@@ -1,5 +1,5 @@
-"""`deltos memory …`: add, search, show, timeline, forget, restore, pin, unpin, supersede, purge, export, import, stats,
-check, off, on."""
+"""`deltos memory …`: add, search, show, timeline, forget, restore, pin, unpin, supersede, purge, export, import, mine,
+stats, check, off, on."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltos.cli.command import add_verb, batch_queries, opened_app, print_json
+from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.terminal import harmless_json
 from deltos.data_folder import data_folder
 from deltos.digest import sha256
 from deltos.domains.memory.capture import project_root
 from deltos.domains.memory.check import check
 from deltos.domains.memory.memory import Choice, local_now
+from deltos.domains.memory.mine import AGENTS, Miner, find_transcripts, known_places, mined_json
 from deltos.domains.memory.model import (
     CAPTURED_KINDS,
     KINDS,
@@ -28,6 +30,7 @@ from deltos.domains.memory.model import (
 from deltos.domains.memory.render import (
     checked_text,
     forgotten_text,
+    mined_text,
     observations_answer,
     purged_text,
     remembered_text,
@@ -36,7 +39,8 @@ from deltos.domains.memory.render import (
 )
 from deltos.domains.memory.transfer import Imported, as_json, export, export_changes, import_lines
 from deltos.errors import BadArgument, NotFound, SourceError
-from deltos.hook_settings import OFF_FILE, off_projects, switched
+from deltos.files import given_path
+from deltos.hook_settings import OFF_FILE, HookSettings, off_projects, switched
 from deltos.model import BEHIND_NOTE, NEAR_MARK
 from deltos.store.private import make_private_folder, write_private
 from deltos.text.times import day, iso, micros, parse_iso
@@ -126,6 +130,15 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
     _verb(verbs, "import", _import, "take JSON Lines in").add_argument(
         "files", nargs="+", metavar="FILE", help="a file; - reads standard input"
     )
+    mine = add_verb(verbs, "mine", _mine, "take in sessions of agents that are already on disk")
+    mine.add_argument(
+        "paths", nargs="*", metavar="PATH", help="session files or folders; default: where agents keep them"
+    )
+    mine.add_argument("--agent", action="append", choices=AGENTS, help="only sessions of this agent; may be repeated")
+    mine.add_argument(
+        "--since", default="", metavar="DATE", help="only what happened on or after this ISO date or time"
+    )
+    mine.add_argument("--dry-run", action="store_true", help="say what would be kept, keep nothing")
     _verb(verbs, "stats", _stats, "say how much is kept")
     _verb(verbs, "check", _check, "verify the file and repair what can be repaired")
     _verb(verbs, "off", _off, "keep and tell nothing by hooks in this project")
@@ -448,6 +461,47 @@ def _import(args: argparse.Namespace) -> int:
             hint='Give JSON Lines, one object with "text" a line.',
         )
     return 0
+
+
+def _mine(args: argparse.Namespace) -> int:
+    since = _moment(args.since, "--since") or 0
+    agents = tuple(args.agent or AGENTS)
+    bar = ProgressBar()
+    with _memory() as memory:
+        miner = Miner(
+            memory,
+            identify=lambda root: identify(root).project_id,
+            settings=HookSettings.from_environment(os.environ),
+            since=since,
+            agents=agents,
+            dry_run=args.dry_run,
+        )
+        places = [given_path(path) for path in args.paths] or _places_of_agents(agents)
+        looked = {place: find_transcripts(place, miner.report) for place in places}
+        found = {one.name: one for some in looked.values() for one in some}  # places may lie in each other
+        try:
+            miner.mine(list(found.values()), bar)
+        finally:
+            bar.clear()
+    seen = {str(place): len(files) for place, files in looked.items()}
+    _report(args, {"places": seen, **mined_json(miner.report)}, mined_text(miner.report, seen, dry_run=args.dry_run))
+    if not args.json:
+        for problem in miner.report.problems:
+            print(problem, file=sys.stderr)
+    if not (miner.report.sessions or miner.report.unchanged):
+        raise SourceError(
+            f"No session was found in {', '.join(seen)}", hint=f"Give a session file or folder of {', '.join(agents)}."
+        )
+    return 0
+
+
+def _places_of_agents(agents: Sequence[str]) -> list[Path]:
+    """The places where agents keep their sessions, as far as there are any."""
+    places = known_places(os.environ, Path.home())
+    looked = [place for agent in agents for place in places[agent]]
+    if not (there := [place for place in looked if place.is_dir()]):
+        raise NotFound(f"No agent's sessions in {', '.join(map(str, looked))}", hint="Give the folder that has them.")
+    return there
 
 
 def _stats(args: argparse.Namespace) -> int:

@@ -62,7 +62,7 @@ def memories_of(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
             project = identify(root)
             # What hooks, which start no git, know only by its path is the same folder's.
             paths = (project.root, _checkout_top(project.root))
-            for project_id in {project.project_id, *map(_path_identity, paths)}:
+            for project_id in {project.project_id, *map(path_identity, paths)}:
                 found[project_id] = found.get(project_id, frozenset()) | {folder_in_checkout(project.root)}
     return found
 
@@ -95,10 +95,11 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
                 return identity
         if commit := _first_logged_commit(repository) or (_root_commit(repository) if may_start_git else ""):
             return f"git:{commit}"
-    return _path_identity(root)
+    return path_identity(root)
 
 
-def _path_identity(root: Path) -> str:
+def path_identity(root: Path) -> str:
+    """The identity of a folder that nothing but its path tells apart; it need not exist."""
     from deltos.digest import sha256  # deferred: few projects need it
 
     return f"path:{sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.events import Event
     from deltos.domains.memory.memory import Memory, PreparedDraft
-    from deltos.domains.memory.model import Draft
+    from deltos.domains.memory.model import Draft, Remembered
     from deltos.hook_settings import HookSettings
+    from deltos.store.observations import ObservationsWriter
 
 _GOING_ON = ("resume", "compact")
 _SMALL_MEMORY_BYTES = 8_000_000  # copied in some 20 ms; a larger one is left to servers and commands
@@ -57,7 +58,7 @@ def capture_into(
     event = read_event(event_name, Payload.parse(raw))
     if event is None:
         return ""
-    folder = (event.folder if event.folder and _is_folder(event.folder) else folder).resolve()
+    folder = (event.folder if event.folder and is_folder(event.folder) else folder).resolve()
     root = project_root(folder)
     project_id = identify(root)
     if settings is not None and settings.is_off(project_id, root):
@@ -66,7 +67,7 @@ def capture_into(
     if event.happening is Happening.SESSION_STARTED:
         tokens = CONTEXT_TOKENS if settings is None else settings.context_tokens
         return _with_context(event, _told_at_start(open_memory(), event, origin, tokens))
-    _keep(open_memory, _relative_to(root, event), origin)
+    _keep(open_memory, relative_to(root, event), origin)
     return ""
 
 
@@ -83,7 +84,8 @@ def _told_at_start(memory: Memory, event: Event, origin: ObservationOrigin, toke
     return session_context(memory, memory.keys_around(project), origin.root, tokens=tokens, news=news)
 
 
-def _is_folder(path: Path) -> bool:
+def is_folder(path: Path) -> bool:
+    """Whether a path, whatever it looks like, is a folder."""
     try:
         return path.is_dir()
     except (OSError, ValueError):  # a name that no file system takes
@@ -95,7 +97,8 @@ def project_root(folder: Path) -> Path:
     return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
-def _relative_to(root: Path, event: Event) -> Event:
+def relative_to(root: Path, event: Event) -> Event:
+    """An event whose files are relative to the root of its project."""
     if event.tool is None or not event.tool.files:
         return event
     return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
@@ -107,20 +110,31 @@ def _keep(open_memory: Callable[[], Memory], event: Event, origin: ObservationOr
     if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
         return
     memory = open_memory()
-    prepared = None if draft is None else _prepared(memory, draft, origin)
+    prepared = None if draft is None else prepare_draft(memory, draft, origin)
     with memory.store.writing() as writer:
-        project, session = memory.origin_keys(writer, origin)
-        if may_fix(event) and (fix := fix_of(event, writer.in_session(session, limit=_EARLIER))):
-            prepared = _prepared(memory, fix, origin)
-        if prepared is not None:
-            memory.add(writer, project, session, prepared)
+        keep_event(memory, writer, event, origin, prepared)
         if event.happening is Happening.SESSION_ENDED:
-            writer.end_session(session, micros(memory.clock()))
+            writer.end_session(memory.origin_keys(writer, origin)[1], micros(memory.clock()))
     if event.happening is Happening.SESSION_ENDED:
         memory.keep_snapshot(most_bytes=_SMALL_MEMORY_BYTES)
 
 
-def _prepared(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
+def keep_event(
+    memory: Memory,
+    writer: ObservationsWriter,
+    event: Event,
+    origin: ObservationOrigin,
+    prepared: PreparedDraft | None,
+) -> Remembered | None:
+    """Keep what was prepared of an event, or what it fixed; None when that is nothing."""
+    project, session = memory.origin_keys(writer, origin)
+    if may_fix(event) and (fix := fix_of(event, memory.earlier_in(writer, session, limit=_EARLIER))):
+        prepared = prepare_draft(memory, fix, origin)
+    return None if prepared is None else memory.add(writer, project, session, prepared)
+
+
+def prepare_draft(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
+    """A draft that is safe to keep; None where nothing is left of it."""
     try:
         return memory.prepare(draft, origin.root)
     except BadArgument:

@@ -26,7 +26,7 @@ from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.text.scripts import unspaced_words
-from deltos.text.times import micros
+from deltos.text.times import micros, moment_of
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ _MOST_CHOSEN = 1_000_000
 _MOST_CHOSEN_BY_QUERY = 100
 # A clock may be a little ahead; what claims to come from further on was written by one that is wrong.
 CLOCK_TOLERANCE = 86_400_000_000
+# A hook notes the time a little later than the agent's own file does.
+_CLOCKS_DIFFER = 60_000_000
 
 
 class ObservationLookup(NamedTuple):
@@ -112,11 +114,18 @@ class Memory:
         clock: Clock = local_now,
         new_id: Callable[[], Clean] = random_id,
         meaning: Callable[[], Meaning | None] = lambda: None,
+        is_past: bool = False,
     ) -> None:
         self.store = store
+        self._is_past = is_past
         self._meaning = meaning
         self.clock = clock
         self.fresh_id = new_id
+
+    def as_of(self, moment: int, new_id: Clean) -> Memory:
+        """This memory as it was at a moment: what is kept through it gets that time, that id, and no anchors, because
+        the code of then is not known. What was kept since does not count as recent."""
+        return Memory(self.store, clock=lambda: moment_of(moment), new_id=lambda: new_id, is_past=True)
 
     def remember(self, draft: Draft, origin: ObservationOrigin) -> Remembered:
         """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
@@ -154,7 +163,7 @@ class Memory:
             names=words_of_names(kept, files),
             files=files,
             symbols=symbols,
-            anchors=anchors.anchor(files, symbols, root),
+            anchors=() if self._is_past else anchors.anchor(files, symbols, root),
             score=draft.score,
         )
         return PreparedDraft(new, safe.kinds)
@@ -187,13 +196,16 @@ class Memory:
         """Insert a prepared draft, or merge it into the recent observation that says the same."""
         new = prepared.new
         # Inside the write transaction: two hooks that report the same at once must not both insert it.
-        duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_RECENT))
+        until = new.created_at + _CLOCKS_DIFFER if self._is_past else None
+        if self._is_past and (writer.was_purged(new.id) or writer.find(project, new.id)):
+            return Remembered(new.id, merged=True, redacted=prepared.redacted)
+        duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_RECENT, until=until))
         if duplicate is not None:
             older, fuller = duplicate
             self._merge(writer, older, new, takes_text=fuller == "newer")
             return Remembered(older.id, merged=True, redacted=prepared.redacted)
         # A clock that went backwards must not put a session's observations out of order.
-        last = writer.last_created_at(session) or 0
+        last = 0 if self._is_past else writer.last_created_at(session) or 0
         is_ahead = last > new.created_at + CLOCK_TOLERANCE  # then the other one was wrong
         created_at = new.created_at if is_ahead else max(new.created_at, last)
         replaced = self._supersede_older(writer, project, new)
@@ -215,6 +227,12 @@ class Memory:
         for row in replaced:
             writer.mark_superseded(row.place, new.id, micros(self.clock()))
         return replaced
+
+    def earlier_in(self, writer: ObservationsWriter, session: int, *, limit: int) -> list[Observation]:
+        """The last live observations of a session, newest first; of the past, those that were there then."""
+        rows = writer.in_session(session, limit=limit)
+        until = micros(self.clock()) + _CLOCKS_DIFFER
+        return [row for row in rows if row.created_at <= until] if self._is_past else rows
 
     def _merge(self, writer: ObservationsWriter, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
         now = max(new.created_at, older.updated_at)

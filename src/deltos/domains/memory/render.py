@@ -12,16 +12,18 @@ from deltos.text.times import iso
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from deltos.domains.memory.check import Checked, Recovered
     from deltos.domains.memory.memory import ObservationLookup, Purged
+    from deltos.domains.memory.mine import Mined
     from deltos.domains.memory.model import Remembered
     from deltos.store.observations import Observation
     from deltos.tool import JsonObject
 
 CHANGED_MARK = "(code changed since)"
 _LINE_CHARACTERS = 140
+_PROJECTS_SHOWN = 10
 
 
 def url_of(observation: Observation) -> str:
@@ -160,3 +162,24 @@ def _fitted(pieces: Sequence[str], head: str, tail: str, noun: str, how: str, to
     first = f"showing {len(fitted.pieces)}/{len(pieces)} {noun} ({how})\n" if fitted.truncated else ""
     text = first + "\n".join((head, *fitted.pieces)) + tail
     return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
+
+
+def mined_text(report: Mined, places: Mapping[str, int], *, dry_run: bool) -> str:
+    """What a run over agents' sessions did, for a person."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in report.kinds.most_common())
+    sessions = ", ".join(f"{count} of {agent}" for agent, count in sorted(report.sessions.items()))
+    lines = [f"Looked in {place}: {count} files" for place, count in places.items()]
+    lines.append(f"{'Would keep' if dry_run else 'Kept'} {report.added} observations{f': {kinds}' if kinds else ''}.")
+    lines += [f"  {project}: {count}" for project, count in report.projects.most_common(_PROJECTS_SHOWN)]
+    notes = (
+        (len(report.projects) > _PROJECTS_SHOWN, f"  and {len(report.projects) - _PROJECTS_SHOWN} more projects"),
+        (sessions, f"Read {report.sessions.total()} session files: {sessions}."),
+        (report.unchanged, f"{report.unchanged} files have not changed since they were taken in."),
+        (report.known, f"{report.known} events were taken in before."),
+        (report.merged, f"{report.merged} said what was known already."),
+        (report.older, f"{report.older} events are older than --since."),
+        (report.switched_off, f"{report.switched_off} events of projects where memory is off were left out."),
+        (report.homeless, f"{report.homeless} events were left out: their session does not tell its folder."),
+        (report.unread, f"{report.unread} files or lines could not be read."),
+    )
+    return "\n".join((*lines, *(note for is_worth_saying, note in notes if is_worth_saying)))

@@ -1,0 +1,380 @@
+"""Sessions of agents that are already on disk, taken into memory as hooks would have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.domains.memory.capture import capture
+from deltos.domains.memory.mine import Mined, Miner, find_transcripts
+from deltos.hook_settings import OFF_FILE, HookSettings
+from deltos.progress import Silent
+from deltos.text.times import iso, micros
+from deltos.workspace.identity import path_identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deltos.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock
+
+SESSIONS = Path(__file__).parent / "sessions"
+
+
+class Disk:
+    """A home with agents' folders, and a project."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "user"
+        self.root = folder / "app"
+        (self.root / "src").mkdir(parents=True)
+        (self.root / ".git").mkdir()
+
+    def put(self, fixture: str, path: str) -> Path:
+        """Copy a session there, of the project here."""
+        text = (SESSIONS / fixture).read_text().replace("ROOT", str(self.root))
+        return self.write(path, text.replace("HASH", hashlib.sha256(str(self.root).encode()).hexdigest()))
+
+    def write(self, path: str, text: str) -> Path:
+        target = self.home / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return target
+
+    def claude(self) -> Path:
+        return self.put("claude.jsonl", ".claude/projects/-app/5f0c2d1e-0001.jsonl")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Disk:
+    return Disk(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _it_is_late(clock: Clock) -> None:
+    clock.now = clock.now.replace(year=2026, month=11)
+
+
+def mine(memory: Memory, *places: Path, home: Path = Path("/nowhere"), **options: Any) -> Mined:
+    """Take in what is there."""
+    miner = Miner(memory, identify=lambda root: f"id:{root.name}", settings=HookSettings(home), **options)
+    miner.mine([one for place in places for one in find_transcripts(place, miner.report)], Silent())
+    return miner.report
+
+
+def kept(memory: Memory) -> list[tuple[str, str]]:
+    return [(row.kind, row.text) for row in memory.store.all()]
+
+
+def lines(*records: dict[str, Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def prompt(text: str, number: int = 1, **more: Any) -> dict[str, Any]:
+    """A prompt as Claude Code writes it."""
+    base = {"parentUuid": None, "sessionId": "s1", "type": "user", "uuid": f"p{number}", "cwd": "/gone/app"}
+    return {**base, "timestamp": "2026-02-01T10:00:00Z", "message": {"role": "user", "content": text}, **more}
+
+
+def test_a_session_of_claude_code_is_kept_like_its_events(memory: Memory, disk: Disk) -> None:
+    disk.claude()
+    report = mine(memory, disk.home)
+    assert kept(memory) == [
+        ("request", "Why does the parser hang on empty input?"),
+        (
+            "error",
+            "`pytest -q` failed:\nExit code 1\nE       RecursionError: maximum recursion depth exceeded\n1 failed in 0.12s",
+        ),
+        ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+        (
+            "finding",
+            (
+                "Fixed: `pytest -q` works now.\nFixed by: Edited src/a.py: - x = 1 + x = 2\nIt had failed with: "
+                "Exit code 1\nE       RecursionError: maximum recursion depth exceeded\n1 failed in 0.12s"
+            ),
+        ),
+        ("preference", "Always use ruff for formatting in this repository."),
+        (
+            "finding",
+            "The root cause was the missing base case: `parse` called itself on an empty token list.",
+        ),
+        ("request", "Now deploy it with [redacted:github-pat] please"),
+        (
+            "decision",
+            "Which database should the service use?\nThe user decided: SQLite (One file, no server)",
+        ),
+    ]
+    assert (report.added, report.unread) == (8, 0)
+    [session] = [row for row in memory.store.sessions() if row.session_id]
+    assert (session.session_id, session.agent, session.project_id) == ("5f0c2d1e-0001", "claude", "id:app")
+    assert [iso(row.created_at) for row in memory.store.all()][:2] == ["2026-03-02T09:01:00Z", "2026-03-02T09:06:00Z"]
+
+
+def test_a_session_of_codex_is_kept_like_its_events(memory: Memory, disk: Disk) -> None:
+    disk.put("codex.jsonl", ".codex/sessions/2026/03/03/rollout-2026-03-03T10-00-00-0199-aa.jsonl")
+    disk.put("codex-subagent.jsonl", ".codex/sessions/2026/03/03/rollout-2026-03-03T10-30-00-0199-bb.jsonl")
+    report = mine(memory, disk.home)
+    assert kept(memory) == [
+        ("request", "Why is the total rounded twice?"),
+        ("error", "`cargo build` failed:\nerror[E0308]: mismatched types\n --> src/main.rs:4:5"),
+        ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+        (
+            "finding",
+            (
+                "Fixed: `cargo build` works now.\nFixed by: Edited src/a.py: - x = 1 + x = 2\n"
+                "It had failed with: error[E0308]: mismatched types\n --> src/main.rs:4:5"
+            ),
+        ),
+        ("decision", "Which database should the service use?\nThe user decided: SQLite (One file, no server)"),
+        ("finding", "The bug was caused by rounding in `total` and again in `invoice`."),
+    ]
+    assert (report.sessions["codex"], report.unread) == (2, 0)
+    assert {row.agent for row in memory.store.sessions()} == {"codex"}
+
+
+GEMINI = [
+    ("request", "Why does the parser hang on empty input?"),
+    ("error", "`make` failed:\nmake: *** [all] Error 2\nExit Code: 2"),
+    ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+    ("finding", "It turns out that the lexer never emits an end token."),
+]
+
+
+@pytest.mark.parametrize("name", ["gemini.jsonl", "gemini.json"])
+def test_a_session_of_gemini_cli_is_kept_like_its_events(memory: Memory, disk: Disk, name: str) -> None:
+    disk.put(name, f".gemini/tmp/app/chats/session-2026-03-04-{name}")
+    report = mine(memory, disk.home)
+    assert (kept(memory), report.unread) == (GEMINI, 0)
+    assert {(row.agent, row.project_id) for row in memory.store.sessions()} == {("gemini", "id:app")}
+
+
+def test_geminis_log_adds_only_prompts_that_no_chat_has(memory: Memory, disk: Disk) -> None:
+    disk.put("gemini.jsonl", ".gemini/tmp/app/chats/session-1.jsonl")
+    disk.put("gemini-logs.json", ".gemini/tmp/app/logs.json")
+    disk.write(".gemini/tmp/app/.project_root", str(disk.root))
+    mine(memory, disk.home)
+    assert sorted(kept(memory)) == sorted([*GEMINI, ("request", "Please use the staging bucket for the uploads")])
+
+
+def test_a_second_run_adds_nothing_and_a_session_that_went_on_only_what_is_new(memory: Memory, disk: Disk) -> None:
+    file = disk.claude()
+    disk.put("codex.jsonl", ".codex/sessions/rollout-1.jsonl")
+    disk.put("gemini.jsonl", ".gemini/tmp/app/chats/session-1.jsonl")
+    first = mine(memory, disk.home)
+    again = mine(memory, disk.home)
+    assert (first.added, first.merged) == (14, 4)
+    assert (again.added, again.merged, again.unchanged) == (0, 0, 3)
+    with file.open("a") as out:
+        out.write(lines(prompt("Please rename the module to lexing", 99, cwd=str(disk.root))))
+    later = mine(memory, disk.home)
+    assert (later.added, later.unchanged) == (1, 2)
+    copied = shutil.copy(file, disk.home / ".claude" / "copy.jsonl")
+    assert mine(memory, Path(copied)).added == 0, "a session that was copied, as a resumed one is, is the same"
+
+
+def test_what_hooks_have_kept_is_not_kept_again(memory: Memory, disk: Disk, clock: Clock) -> None:
+    file = disk.claude()
+    clock.now = clock.now.replace(month=3, day=2, hour=9, minute=1)
+    told = {"session_id": "5f0c2d1e-0001", "cwd": str(disk.root), "prompt": "Why does the parser hang on empty input?"}
+    raw = json.dumps(told).encode()
+    capture(memory, "UserPromptSubmit", raw, folder=disk.root, identify=lambda root: f"id:{root.name}")
+    clock.now = clock.now.replace(month=11)
+    report = mine(memory, file)
+    assert (report.added, report.merged) == (7, 1)
+    assert [text for _, text in kept(memory)].count("Why does the parser hang on empty input?") == 1
+
+
+def test_what_was_forgotten_or_purged_does_not_come_back(memory: Memory, disk: Disk) -> None:
+    file = disk.claude()
+    mine(memory, file)
+    memory.forget([row.id for row in memory.store.all()])
+    file.touch()
+    assert mine(memory, file).added == 0
+    memory.purge()
+    os.utime(file, (1, 1))
+    assert mine(memory, file).added == 0
+    assert list(memory.store.all()) == []
+
+
+def test_a_dry_run_says_what_would_be_kept_and_keeps_nothing(memory: Memory, disk: Disk) -> None:
+    disk.claude()
+    report = mine(memory, disk.home, dry_run=True)
+    assert report.kinds == {"request": 2, "error": 1, "change": 1, "preference": 1, "finding": 1, "decision": 1}
+    assert (list(memory.store.all()), memory.store.projects()) == ([], [])
+    assert mine(memory, disk.home).added == 8
+
+
+def test_since_leaves_older_events_for_a_later_run(memory: Memory, disk: Disk, clock: Clock) -> None:
+    disk.claude()
+    noon = micros(clock.now.replace(month=3, day=2, hour=9, minute=13, second=30))
+    first = mine(memory, disk.home, since=noon)
+    assert next(text for _, text in kept(memory)).startswith("Always use ruff")
+    assert first.older > 0
+    assert mine(memory, disk.home, since=noon).unchanged == 1
+    mine(memory, disk.home)
+    assert len(kept(memory)) == 8
+
+
+def test_only_the_agents_that_were_asked_for(memory: Memory, disk: Disk) -> None:
+    disk.claude()
+    disk.put("codex.jsonl", ".codex/sessions/rollout-1.jsonl")
+    assert set(mine(memory, disk.home, agents=("codex",)).sessions) == {"codex"}
+
+
+def test_a_project_where_memory_is_off_is_left_out(memory: Memory, disk: Disk, tmp_path: Path) -> None:
+    disk.claude()
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "settings" / OFF_FILE).write_text("id:app\n")
+    report = mine(memory, disk.home, home=tmp_path / "settings")
+    assert (report.added, report.switched_off > 5) == (0, True)
+
+
+class TestAFolderThatIsGone:
+    def test_is_a_project_by_its_path_with_its_subfolders(self, memory: Memory, disk: Disk) -> None:
+        told = lines(
+            prompt("Why is the total wrong?"),
+            prompt("And where is the tax added?", 2, cwd="/gone/app/src"),
+        )
+        mine(memory, disk.write("a.jsonl", told))
+        assert {row.project_id for row in memory.store.all()} == {path_identity(Path("/gone/app"))}
+
+    def test_belongs_to_the_checkout_around_it(self, memory: Memory, disk: Disk) -> None:
+        worktree = disk.root / ".worktrees" / "fix"
+        mine(memory, disk.write("a.jsonl", lines(prompt("Why is the total wrong?", cwd=str(worktree)))))
+        [row] = memory.store.all()
+        assert (row.project_id, row.folder) == ("id:app", ".worktrees/fix")
+
+    def test_is_known_by_the_remote_that_codex_noted(self, memory: Memory, disk: Disk) -> None:
+        text = (SESSIONS / "codex.jsonl").read_text().replace("ROOT", "/gone/shop")
+        mine(memory, disk.write("rollout-1.jsonl", text))
+        assert {row.project_id for row in memory.store.all()} == {"github.com/acme/shop"}
+
+    def test_is_the_project_that_memory_knew_there(self, memory: Memory, disk: Disk, tmp_path: Path) -> None:
+        folder = tmp_path / "once"
+        with memory.store.writing() as writer:
+            writer.project("host/once", root=str(folder), now=1)
+        mine(memory, disk.write("a.jsonl", lines(prompt("Why is the total wrong?", cwd=str(folder)))))
+        assert {row.project_id for row in memory.store.all()} == {"host/once"}
+
+
+def test_a_clock_in_the_future_is_taken_as_now(memory: Memory, disk: Disk, clock: Clock) -> None:
+    mine(memory, disk.write("a.jsonl", lines(prompt("Why is the total wrong?", timestamp="2099-01-01T00:00:00Z"))))
+    [row] = memory.store.all()
+    assert row.created_at == micros(clock.now)
+
+
+def test_an_event_without_a_folder_is_counted(memory: Memory, disk: Disk) -> None:
+    report = mine(memory, disk.write("a.jsonl", lines(prompt("Why is the total wrong?", cwd="not/absolute"))))
+    assert (report.added, report.homeless) == (0, 1)
+
+
+def test_hostile_files_stop_nothing_and_are_named(memory: Memory, disk: Disk, tmp_path: Path) -> None:
+    folder = disk.claude().parent
+    good = lines(prompt("Why is the total wrong?"))
+    disk.write(".claude/projects/-app/long.jsonl", '"' + "x" * 9_000_000 + '"\n' + good)
+    disk.write(".claude/projects/-app/deep.jsonl", "[" * 200_000 + "\n" + lines(prompt("Where is the tax added?", 2)))
+    disk.write(".claude/projects/-app/cut.jsonl", lines(prompt("When is the report sent?", 3)) + '{"type": "us')
+    disk.write(".claude/projects/-app/other.jsonl", lines({"kind": "something else"}, {"a": 1}))
+    disk.write(".claude/projects/-app/numbers.jsonl", "1\n[2]\nnull\n")
+    disk.write(".claude/projects/-app/odd.jsonl", lines(*_odd_records()))
+    (folder / "binary.jsonl").write_bytes(b"\xff\xfe\0\n" * 9)
+    (folder / "link.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    (tmp_path / "secret.jsonl").write_text(lines(prompt("Secret plans of another folder", 5)))
+    os.mkfifo(folder / "pipe.jsonl")
+    report = mine(memory, disk.home)
+    texts = [text for _, text in kept(memory)]
+    assert {"Why is the total wrong?", "Where is the tax added?", "When is the report sent?"} <= set(texts)
+    assert not any("Secret plans" in text for text in texts)
+    named = "\n".join(report.problems)
+    for name in ("long.jsonl:1: a line of more", "deep.jsonl:1: no JSON", "other.jsonl: no session", "link.jsonl: a link",
+                 "pipe.jsonl: not a regular file", "binary.jsonl:1: no JSON"):  # fmt: skip
+        assert name in named
+    assert "cut.jsonl" not in named, "the last line of a session that goes on"
+
+
+def _odd_records() -> Iterable[dict[str, Any]]:
+    """Every field with something that is not expected there."""
+    whole = prompt("Odd", 7, toolUseResult={}, origin={"kind": "human"}, attachment={"type": "queued_command"})
+    yield whole
+    oddities: tuple[Any, ...] = (
+        None,
+        7,
+        [],
+        {},
+        [[{}]],
+        {"content": [None, {"type": "tool_result"}, {"type": "text"}]},
+    )
+    for name in whole:
+        for odd in oddities:
+            for kind in ("user", "assistant", "attachment"):
+                yield {**whole, "type": kind, name: odd}
+
+
+@pytest.mark.parametrize("fixture", ["claude.jsonl", "codex.jsonl", "gemini.jsonl"])
+def test_a_session_cut_anywhere_is_read_as_far_as_it_goes(memory: Memory, disk: Disk, fixture: str) -> None:
+    whole = disk.put(fixture, f"x/{fixture}").read_text()
+    for end in range(0, len(whole), max(1, len(whole) // 25)):
+        report = mine(memory, disk.write(f"x/{fixture}", whole[:end]))
+        assert report.problems == []
+    disk.write(f"x/{fixture}", whole)
+    mine(memory, disk.home)
+    assert len({text for _, text in kept(memory)}) == len(kept(memory))
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from deltos.domains.memory import mine as module
+from deltos.domains.memory.memory import Memory
+from deltos.hook_settings import HookSettings
+from deltos.progress import Silent
+from deltos.store.sqlite.memory.reader import SqliteObservations
+
+home, place, batches = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+module._BATCH_EVENTS = 2
+memory = Memory(SqliteObservations(home / "memory.db"))
+miner = module.Miner(memory, identify=lambda root: "p", settings=HookSettings(home))
+writing, left = memory.store.writing, [batches]
+def counted():
+    left[0] -= 1
+    if left[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return writing()
+memory.store.writing = counted
+miner.mine(module.find_transcripts(place, miner.report), Silent())
+print(miner.report.added)
+"""
+
+
+def test_a_run_that_is_killed_goes_on_and_nothing_comes_twice(disk: Disk, tmp_path: Path) -> None:
+    disk.claude()
+    disk.put("codex.jsonl", ".codex/sessions/rollout-1.jsonl")
+
+    def run(home: str, batches: int) -> int:
+        command = [sys.executable, "-c", _KILLED, str(tmp_path / home), str(disk.home), str(batches)]
+        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
+
+    assert run("whole", 1_000) == 0
+    for batches in (1, 2, 3):
+        assert run("killed", batches) == -signal.SIGKILL
+    assert run("killed", 1_000) == 0
+    assert _texts(tmp_path / "killed") == _texts(tmp_path / "whole") != []
+
+
+def _texts(home: Path) -> list[tuple[str, str]]:
+    from deltos.store.sqlite.memory.reader import SqliteObservations
+
+    store = SqliteObservations(home / "memory.db")
+    try:
+        return sorted((row.id, row.text) for row in store.all())
+    finally:
+        store.close()
