@@ -29,6 +29,7 @@ OWN = {
     "files.py": "the one way",
     "hook_settings.py": "the data folder",
     "isolated/child.py": "the null device",
+    "languages/bounds.py": "what the kernel says of this process",
     "languages/grammar.py": "came with us",
     "ranking.py": "came with us",
     "server/manifest.py": "came with us",

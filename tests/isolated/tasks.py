@@ -10,6 +10,9 @@ import sys
 import time
 from pathlib import Path
 
+from deltos.languages.grammar import parse
+from deltos.languages.table import language
+
 
 class Unsendable(Exception):
     """An error that does not survive pickling."""
@@ -96,3 +99,10 @@ def die_after_others(marker: str) -> int:
     if not is_first:
         die(None)
     return os.getpid()
+
+
+def parsed_to(name: str, source: bytes) -> int:
+    """Where the tree of a source in some language ends."""
+    known = language(name)
+    tree = parse(known, source) if known is not None else None
+    return tree.root_node.end_byte if tree is not None else 0

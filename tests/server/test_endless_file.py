@@ -25,6 +25,14 @@ SERVER = "import sys; from tests.server.hostile_server import serve; sys.exit(se
 FILES: dict[str, str | bytes] = {"good.py": "def good_function():\n    return 1\n"}
 BAD: dict[str, str | bytes] = {"bad.py": b"def bad_function():\n    return 2\n" + ENDLESS + b"\n"}
 
+# Each after enough short lines, as files of long lines alone are left out.
+LINES = b"# a remarkable_word in a line\n" * 100
+TOO_MUCH: dict[str, bytes] = {
+    "ambiguous.py": LINES + b"with " + b"*/" * 5_000,  # read in two ways: recovery took 10 GB
+    "nested.yaml": LINES + b"- " * 5_000 + b"a\n",  # beyond what the grammar can hold: it crashed
+    "heredoc.rb": LINES + b"a = <<" + b"A" * 1_019 + b"\nb\n" + b"A" * 1_019 + b"\n",  # the same
+}
+
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[RawClient]:
@@ -73,6 +81,23 @@ def test_others_are_answered_while_a_file_is_read_for_ever_and_it_is_named_after
     assert "1 file could not be read by the graph: bad.py (reading it took more than" in graph
     errors = client.call("index_repository")["structuredContent"]["errors"]
     assert [error.partition(":")[0] for error in errors] == ["bad.py"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_a_file_that_a_native_parser_cannot_hold_is_named_and_found_by_its_words(
+    client: RawClient, tmp_path: Path, name: str
+) -> None:
+    assert "good_function" in client.text("search_code", query="good_function")
+    write_files(tmp_path / "root", {name: TOO_MUCH[name]})
+    asked = client.start_call("search_code", query="remarkable_word")
+    assert client.request("ping")["result"] == {}
+    text = client.answer_to(asked)["result"]["content"][0]["text"]
+    assert name in text
+    assert "remarkable_word" in text
+    (error, *_) = client.call("index_repository")["structuredContent"]["errors"]
+    assert error.startswith(f"{name}: could not be read by ")
+    assert "good.py" in client.text("search_code", query="good_function")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there only the clock stops a child")

@@ -148,16 +148,38 @@ def test_much_source_is_read_in_several_children_and_the_bad_files_in_it_are_nam
         assert texts(index)["many/f0.txt"] == files["many/f0.txt"]
 
 
-def test_of_very_many_bad_files_only_some_are_tried_in_every_way(
+def test_of_very_many_bad_files_only_some_are_tried_in_every_way_and_the_rest_as_text(
     tmp_path: Path, root: Path, log: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "MOST_READ_APART", 2)
-    write_files(root, {f"d{n}.py": DEADLY for n in range(5)})
+    bad = {f"d{n}.py": DEADLY for n in range(5)}
+    write_files(root, bad)
     with closing(opened(tmp_path, root, log, workers)) as index:
         report = index.index()
-        assert len(report.errors) == 5
+        assert {error.partition(":")[0] for error in report.errors} == set(bad)
+        assert report.skipped_by_reason == {}
+        assert report.written == {*GOOD, *bad}
+        assert texts(index)["d4.py"] == DEADLY.decode()
+    attempts = log.read_text().split()
+    assert all(attempts.count(name) > 2 for name in ("d0.py", "d1.py"))
+    assert [attempts.count(name) for name in ("d2.py", "d3.py", "d4.py")] == [2, 2, 2]  # as a whole, and as text
+
+
+def test_of_very_many_files_that_even_as_text_cannot_be_read_only_some_are_tried_as_text(
+    tmp_path: Path, root: Path, log: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MOST_READ_APART", 1)
+    bad = {f"d{n}.py": DEADLY + b" always" for n in range(4)}
+    write_files(root, bad)
+    with closing(opened(tmp_path, root, log, workers)) as index:
+        report = index.index()
+        assert {error.partition(":")[0] for error in report.errors} == set(bad)
         assert report.skipped_by_reason == {"parser crashed": 3}
-        assert report.written == {*GOOD, "d0.py", "d1.py"}
+        assert report.written == {*GOOD, "d0.py"}
+    attempts = log.read_text().split()
+    tried_as_text = attempts.count("d1.py")
+    assert [attempts.count(name) for name in ("d2.py", "d3.py")] == [1, 1]
+    assert attempts.count("d0.py") > tried_as_text > 1
 
 
 def test_a_file_that_becomes_unreadable_is_no_longer_found_as_it_was(

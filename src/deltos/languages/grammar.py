@@ -10,6 +10,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from deltos.languages.bounds import bounded_memory, refuse_unholdable
 from deltos.languages.macros import without_macros
 from deltos.languages.table import LANGUAGES, Language
 
@@ -34,7 +35,8 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
 
     Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
     CPU, the rest of the file is left unread. Long runs of stray tokens and what is nested beyond reason are read as
-    blanks.
+    blanks. Raises SourceError for what the grammar itself cannot hold; in a child process, whose memory is limited,
+    a tree that takes far too much of it ends that process.
     """
     if not language.grammar:
         return None
@@ -42,6 +44,13 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
     grammar = _grammar(language.grammar)
     read = without_macros(data) if language.macros else data
+    refuse_unholdable(language.grammar, read)
+    with bounded_memory(len(read)):
+        return _parse_in_rounds(grammar, read, limit_seconds)
+
+
+def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: float) -> tree_sitter.Tree:
+    """The tree once nothing is left in it that has to be blanked."""
     for _ in range(_BLANKING_ROUNDS):
         tree = _parse(grammar, read, limit_seconds)
         ranges = sorted([*stray_runs(tree), *deepest(tree)])

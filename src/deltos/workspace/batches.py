@@ -79,6 +79,7 @@ class _Reading:
     indexers: tuple[Indexer, ...]
     workers: Workers
     read_apart: int = field(default=0)
+    stopped_as_text: int = field(default=0)
 
     def in_turn(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
         for batch in batches:
@@ -102,7 +103,7 @@ class _Reading:
         self.read_apart += 1
         reason = SKIP_REASONS.get(type(stopped), "stopped")
         if self.read_apart > MOST_READ_APART:
-            return self._skipped(candidate, reason, stopped.message)
+            return self._as_text(candidate, reason, stopped.message)
         parts = [self._alone(indexer, candidate, stopped.message) for indexer in self.indexers]
         for part in parts:
             if part.facts is None and not part.failure:
@@ -129,6 +130,19 @@ class _Reading:
         except ReadingStopped:
             return Extracted(candidate.path, candidate.stamp, 0, failures=failures, failure=reason)
         return part if part.facts is None and not part.failure else replace(part, failures=failures)
+
+    def _as_text(self, candidate: FileToRead, reason: str, message: str) -> Extracted:
+        """What the indexers together make of its plain text, in one attempt; skipped where that is stopped too."""
+        if self.stopped_as_text >= MOST_READ_APART:
+            return self._skipped(candidate, reason, message)
+        try:
+            read = self.workers.run(extract_as_text, self.root, self.indexers, candidate, limits=_limits(candidate))
+        except ReadingStopped:
+            self.stopped_as_text += 1
+            return self._skipped(candidate, reason, message)
+        if read.facts is None:
+            return read
+        return replace(read, failures=tuple((indexer.name, message) for indexer in self.indexers))
 
     def _run(self, function: Callable[..., Extracted], indexer: Indexer, candidate: FileToRead) -> Extracted:
         return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits(candidate))
