@@ -59,3 +59,16 @@ def test_the_model_in_the_wheel_is_small_and_knows_what_is_alike() -> None:
     )
     assert question @ near > question @ far
     assert question.shape == (model.dimensions,)
+
+
+@pytest.mark.parametrize("own_words", [0, 5, MOST_WORDS, 2 * MOST_WORDS])
+@pytest.mark.parametrize("common_words", [0, 5, MOST_WORDS - 3, MOST_WORDS + 7])
+def test_what_texts_begin_with_counts_as_if_it_stood_in_each(own_words: int, common_words: int) -> None:
+    names = [f"w{number}" for number in range(3 * MOST_WORDS)]
+    rows = np.random.default_rng(1).integers(-127, 127, (len(names), 16), np.int8)
+    model = StaticModel("made", names, rows, np.ones(len(names), np.float32))
+    common = " ".join(names[:common_words])
+    overlapping = " ".join(names[max(0, common_words - 4) :][:own_words])
+    texts = [overlapping, "w0 w0 w1", "", "mauve"]
+    whole = model.of_words([f"{common} {text}" for text in texts])
+    assert model.of_words(texts, after=common) == pytest.approx(whole, abs=1e-5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import cache
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from deltos.embed.identity import MODEL_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -60,31 +60,42 @@ class StaticModel:
         vector: Vectors = self.of_words([passage.words])[0]
         return vector
 
-    def of_words(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors of texts that are index words already, with spaces between them."""
+    def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
+        """Unit vectors of texts that are index words already, with spaces between them; all begin with `after`."""
+        common = self._known(after)
         out = np.zeros((len(texts), self.dimensions), np.float32)
+        if common:
+            out += self._weighted([common]).sum(axis=0)
         for start in range(0, len(texts), BATCH_TEXTS):
-            self._fill(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS])
+            self._fill(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS], common)
         return out
 
-    def _fill(self, out: Vectors, texts: Sequence[str]) -> None:
-        known = [self._known(text) for text in texts]
+    def _fill(self, out: Vectors, texts: Sequence[str], common: dict[int, int]) -> None:
+        """Add the texts' words to what they begin with, and normalise."""
+        known = [self._known(text, common) for text in texts]
         filled = [place for place, counts in enumerate(known) if counts]
-        if not filled:
-            return
-        lengths = [len(known[place]) for place in filled]
-        numbers = np.fromiter(chain.from_iterable(known), np.intp, sum(lengths))
+        if filled:
+            lengths = [len(known[place]) for place in filled]
+            out[filled] += np.add.reduceat(self._weighted(known), np.cumsum([0, *lengths[:-1]]), axis=0)
+        out /= np.linalg.norm(out, axis=1, keepdims=True) + np.float32(1e-9)
+
+    def _weighted(self, known: Sequence[dict[int, int]]) -> Vectors:
+        """The vectors of words, one text after the other, times how often each occurs there."""
+        numbers = np.fromiter(chain.from_iterable(known), np.intp)
         counts = np.fromiter(chain.from_iterable(counts.values() for counts in known), np.float32, len(numbers))
         vectors = self._rows[numbers].astype(np.float32)
         vectors *= (self._scales[numbers] * counts)[:, None]
-        sums = np.add.reduceat(vectors, np.cumsum([0, *lengths[:-1]]), axis=0)
-        out[filled] = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
+        return vectors
 
-    def _known(self, text: str) -> dict[int, int]:
-        """How often each known word occurs in a text."""
+    def _known(self, text: str, before: Collection[int] = ()) -> dict[int, int]:
+        """How often each known word occurs in a text; of those that are not `before` it, only as many as count."""
         numbers = self._numbers
         counts = {numbers[word]: count for word, count in Counter(text.split()).items() if word in numbers}
-        return dict(islice(counts.items(), MOST_WORDS)) if len(counts) > MOST_WORDS else counts
+        if len(counts) + len(before) <= MOST_WORDS:
+            return counts
+        new = [number for number in counts if number not in before]
+        left_out = set(new[max(0, MOST_WORDS - len(before)) :])
+        return {number: count for number, count in counts.items() if number not in left_out}
 
 
 @cache

@@ -23,5 +23,5 @@ def vectors_of(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVectors:
 
     model = shared_model()
     around = f"{words.stem} {words.folders} {words.head}"
-    texts = [f"{around} {chunk.symbol_words} {chunk.doc_words} {chunk.body_words}" for chunk in chunks]
-    return ChunkVectors(model.identity, quantised(model.of_words(texts)).tobytes())
+    texts = [f"{chunk.symbol_words} {chunk.doc_words} {chunk.body_words}" for chunk in chunks]
+    return ChunkVectors(model.identity, quantised(model.of_words(texts, after=around)).tobytes())
