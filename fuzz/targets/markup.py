@@ -43,6 +43,26 @@ _PDF = (
 )  # fmt: skip
 
 
+_INCLUDES = (
+    b'--8<-- "a.md"', b"--8<-- 'a.py:go'", b'--8<-- "a.py:1:2"', b"<<< @/a.js#go{1}", b"{* a.py ln[1:2] hl[1] *}", b"{!> a.md!}", b"```{include} a.md\n```",
+    b"```{literalinclude} a.py\n:lines: 1-2,4-\n```", b".. include:: a.rst\n", b".. literalinclude:: /a.py\n   :lines: -3\n   :start-after: x\n", b"   :end-before: y\n",
+    b":name: ..\n", b"include::{name}/a.adoc[tag=go,lines=1..3;5]\n", b"```", b"~~~", b"  ", b"\n",
+)  # fmt: skip
+
+
+def _includes(_scratch: Path) -> Run:
+    from deltos.markup.includes import Includer
+
+    formats: tuple[Format, ...] = ("markdown", "rst", "asciidoc")
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        for form in formats:
+            Includer({"a.md": text, "a.rst": text, "a.adoc": text, "a.py": text}.get).expanded(text, form, "b/page")
+
+    return run
+
+
 def targets() -> Iterator[Target]:
     """One per format."""
     yield _page("html", _HTML, (".html", ".htm"), is_exposed=True)
@@ -51,6 +71,13 @@ def targets() -> Iterator[Target]:
     yield _page("asciidoc", _ASCIIDOC, (".adoc", ".asciidoc"))
     yield _page(
         "notebook", (b'"cells"', b'"source"', b'"cell_type"', b'"outputs"', *_MARKDOWN[:12]), (".ipynb",), is_json=True
+    )
+    yield Target(
+        "includes",
+        opened(_includes),
+        seeds=("markdown", "rst", "asciidoc"),
+        suffixes=(".md", ".rst", ".adoc"),
+        tokens=_INCLUDES,
     )
     yield _page("text", (b"\n\n", b"====\n", b"- ", b"    ", b"1. "), (".txt",))
     yield _page("pdf", _PDF, (".pdf",))

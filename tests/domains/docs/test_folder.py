@@ -161,3 +161,28 @@ def test_a_source_without_a_name_gets_one(desk: Desk) -> None:
     assert default_name("https://docs.example.org/") == "docs.example.org"
     assert default_name("https://example.org/guide/start.html") == "start"
     assert default_name("pypi:httpx") == "httpx"
+
+
+def test_code_that_a_page_includes_is_part_of_it_and_changes_with_it(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "outside.py").write_text("secret_quokka = 1\n")
+    write(
+        desk.root,
+        docs__guide_md="# Guide\n\nRun it:\n\n{* ../examples/run.py *}\n\n{* ../../outside.py *}\n\n{* ../.env *}\n",
+        examples__run_py="def wombat_runner():\n    pass\n",
+        _env="quokka_password = 1\n",
+    )
+    desk.add(".", name="docs")
+    found = desk.search("wombat_runner")[0]
+    assert found.url.endswith("docs/guide.md")
+    assert "```python\ndef wombat_runner():" in found.text
+    assert all("quokka" not in passage.text for passage in desk.search("quokka"))
+    assert desk.recrawl("docs").pages_unchanged == 1
+    write(desk.root, examples__run_py="def koala_runner():\n    pass\n")
+    desk.recrawl("docs")
+    assert "koala_runner" in desk.search("koala_runner")[0].text
+
+
+def test_a_signature_is_no_page(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nText.", b_asc="-----BEGIN PGP SIGNATURE-----\n\nquokka\n")
+    status = desk.add(".", name="docs")
+    assert (status.pages, status.pages_skipped) == (1, 1)

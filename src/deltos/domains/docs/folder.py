@@ -15,13 +15,18 @@ from deltos.files import LINK, NOT_REGULAR, FileTree
 from deltos.globs import matches_glob
 from deltos.guarded import Task
 from deltos.markup.formats import SUFFIXES, format_of
+from deltos.markup.includes import Includer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.docs.pages import PageText
+    from deltos.markup.formats import Format
     from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
 
+_SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
+_INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
+_MAX_INCLUDED_BYTES = 1_000_000
 _API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
 
 
@@ -71,6 +76,9 @@ class Folder:
                 if known and known.etag == stamp and tree.is_file(relative):
                     return Unchanged()
                 data = tree.read(relative, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
+                if form is not None:
+                    data, includes = _with_includes(tree, relative, form, data)
+                    stamp += _INCLUDES * includes
         except FileRefused as refused:
             if refused.reason in (LINK, NOT_REGULAR):
                 return Skipped(refused.reason)
@@ -78,6 +86,10 @@ class Folder:
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if form is None:
             return self._not_a_page(path, data)
+        if known and known.etag == stamp and known.hash == digest:
+            return Unchanged()
+        if data.startswith(_SIGNATURE):
+            return Skipped("a signature")
         title = path.stem if form in ("text", "pdf") else ""
         task = Task(read_page, (RawPage(data, form, address.url, title=title),), (data,))
         return Unparsed(task, partial(_reading, address.url, stamp, digest))
@@ -99,6 +111,27 @@ class Folder:
         if self._apis.recognises(data):
             return Skipped(self._apis.add(FoundDescription(path.stem, path.as_posix(), self._source.version, data)))
         return Skipped("not documentation")
+
+
+def _with_includes(tree: FileTree, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
+    """A page with the files of the folder that it includes, and whether it includes any."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data, False
+    includer = Includer(partial(_included, tree))
+    expanded = includer.expanded(text, form, path)
+    return expanded.encode(), bool(includer.tried)
+
+
+def _included(tree: FileTree, path: str) -> str | None:
+    """The text of a file that a page includes; hidden files are nobody's documentation."""
+    if any(part.startswith(".") for part in path.split("/")):
+        return None
+    try:
+        return tree.read(path, _MAX_INCLUDED_BYTES).decode("utf-8", "replace")
+    except FileRefused:
+        return None
 
 
 def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:

@@ -1,0 +1,310 @@
+"""Pages that include other files: directives of reStructuredText, AsciiDoc and MyST, snippets of MkDocs, code of
+VitePress and FastAPI. Each stands in a line of its own, and what it points at takes its place. Plain scans of lines."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.markup.text import fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deltos.markup.formats import Format
+
+MOST_INCLUDES = 200
+MOST_CHARACTERS = 2_000_000  # of all that one page includes
+DEEPEST = 5
+_MOST_ATTRIBUTES = 200
+_LONGEST_LINE = 1_000
+_LANGUAGES = {
+    "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "sh": "bash", "yml": "yaml",
+    "cs": "csharp", "kt": "kotlin", "md": "markdown",
+}  # fmt: skip
+_PROSE = (".md", ".mdx", ".markdown", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc", ".asc")
+_FENCES = ("```", "~~~")
+_REGIONS = ("#region ", "tag::", "[start:", "anchor: ")
+_REGION_ENDS = ("#endregion", "end::", "[end:", "anchor_end: ")
+
+
+class _Include(NamedTuple):
+    """What a line points at: a file, the part of it that is wanted, and whether it is shown as code."""
+
+    path: str
+    is_code: bool = False
+    language: str = ""
+    lines: str = ""  # "3-7,9-"
+    region: str = ""
+    start_after: str = ""
+    end_before: str = ""
+    indent: str = ""
+
+
+@dataclass(slots=True)
+class Includer:
+    """Puts included files into the text of one page.
+
+    `read` gives the text of a file of the folder by its path, None where there is none that may be read: then the line
+    stays as it is. `tried` counts both.
+    """
+
+    read: Callable[[str], str | None]
+    tried: int = 0
+    _characters: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the page has included as much as a page may; further lines stay as they are."""
+        return self.tried >= MOST_INCLUDES or self._characters >= MOST_CHARACTERS
+
+    def expanded(self, text: str, form: Format, path: str, depth: int = 0) -> str:
+        """The text of the file `path` with what it includes."""
+        if form not in ("markdown", "rst", "asciidoc") or depth > DEEPEST:
+            return text
+        lines = text.split("\n")
+        find = {"markdown": _in_markdown, "rst": _in_rst, "asciidoc": _in_asciidoc}[form]
+        pieces: list[str] = []
+        at = 0
+        for start, end, include in find(lines):
+            if self.is_full:
+                break
+            if (found := self._text_of(include, form, path, depth)) is not None:
+                pieces += lines[at:start]
+                pieces.append(found)
+                at = end
+        return "\n".join(pieces + lines[at:]) if at else text
+
+    def _text_of(self, include: _Include, form: Format, path: str, depth: int) -> str | None:
+        found = self._found(include.path, path)
+        if found is None:
+            return None
+        name, text = found
+        text = _part(text, include)
+        if not include.is_code and name.endswith(_PROSE):
+            text = self.expanded(text, form, name, depth + 1)
+        if include.is_code:
+            language = include.language or _language(name)
+            text = _rst_code(text, language) if form == "rst" else fenced(text, language)
+        return "\n".join(include.indent + line if line else line for line in text.split("\n"))
+
+    def _found(self, wanted: str, path: str) -> tuple[str, str] | None:
+        """The first file that a path may mean, from the folder of the page upwards, with its text."""
+        self.tried += 1
+        for candidate in _candidates(wanted, path):
+            text = self.read(candidate)
+            if text is not None:
+                self._characters += len(text)
+                return candidate, text
+        return None
+
+
+def _candidates(wanted: str, path: str) -> Iterator[str]:
+    folder = "" if wanted.startswith(("/", "@/")) else posixpath.dirname(path)
+    target = wanted.removeprefix("@").lstrip("/")
+    met = set()
+    while True:
+        candidate = posixpath.normpath(posixpath.join(folder, target))
+        if not candidate.startswith("..") and candidate not in met and candidate != path:
+            met.add(candidate)
+            yield candidate
+        if not folder:
+            return
+        folder = posixpath.dirname(folder)
+
+
+def _language(name: str) -> str:
+    suffix = posixpath.splitext(name)[1][1:].lower()
+    return _LANGUAGES.get(suffix, suffix)
+
+
+def _rst_code(text: str, language: str) -> str:
+    body = "\n".join(f"    {line}" if line else line for line in text.split("\n"))
+    return f".. code-block:: {language or 'text'}\n\n{body}\n"
+
+
+# ---------------------------------------------------------------------- which part
+
+
+def _part(text: str, include: _Include) -> str:
+    lines = text.split("\n")
+    if include.region:
+        lines = _region(lines, include.region)
+    if include.start_after:
+        lines = lines[next((n + 1 for n, line in enumerate(lines) if include.start_after in line), 0) :]
+    if include.end_before:
+        lines = lines[: next((n for n, line in enumerate(lines) if include.end_before in line), len(lines))]
+    if include.lines:
+        chosen = _numbers(include.lines, len(lines))
+        lines = [lines[n - 1] for n in chosen] or lines
+    return "\n".join(lines).strip("\n")
+
+
+def _region(lines: list[str], name: str) -> list[str]:
+    """The lines between the marks of a region; all where it is not marked."""
+    start = next((n for n, line in enumerate(lines) if _marks(line, _REGIONS, name)), None)
+    if start is None:
+        return lines
+    end = next((n for n in range(start + 1, len(lines)) if _marks(lines[n], _REGION_ENDS, name)), len(lines))
+    return [line for line in lines[start + 1 : end] if not any(mark in line for mark in ("tag::", "end::"))]
+
+
+def _marks(line: str, marks: tuple[str, ...], name: str) -> bool:
+    lowered = line.lower()
+    for mark in marks:
+        at = lowered.find(mark)
+        if at >= 0:
+            rest = line[at + len(mark) :].strip()
+            if not rest or rest.split("[")[0].split("]")[0].split()[:1] == [name]:
+                return True
+    return False
+
+
+def _numbers(spec: str, last: int) -> list[int]:
+    """`2-4,7-` as 2, 3, 4, 7 and all after it."""
+    chosen: list[int] = []
+    for part in spec.split(",")[:100]:
+        first, dash, end = part.strip().partition("-")
+        if first.isdecimal() or (dash and not first):
+            begin = int(first[:9]) if first else 1
+            stop = (int(end[:9]) if end.isdecimal() else last) if dash else begin
+            chosen += range(max(begin, 1), min(stop, last) + 1)
+        if len(chosen) > last:
+            break
+    return chosen[:last]
+
+
+# ---------------------------------------------------------------------- how each format writes it
+
+_Found = tuple[int, int, _Include]
+
+
+def _in_rst(lines: list[str]) -> Iterator[_Found]:
+    at = 0
+    while at < len(lines):
+        stripped = lines[at].lstrip()
+        name = next((word for word in ("literalinclude", "include") if stripped.startswith(f".. {word}::")), "")
+        if not name or len(stripped) > _LONGEST_LINE:
+            at += 1
+            continue
+        indent = lines[at][: len(lines[at]) - len(stripped)]
+        options, end = _options(lines, at + 1)
+        is_code = name == "literalinclude" or "literal" in options or "code" in options
+        yield (
+            at,
+            end,
+            _Include(
+                stripped.partition("::")[2].strip(),
+                is_code=is_code,
+                language=options.get("language", options.get("code", "")),
+                lines=options.get("lines", ""),
+                start_after=options.get("start-after", ""),
+                end_before=options.get("end-before", ""),
+                indent=indent,
+            ),
+        )
+        at = end
+
+
+def _options(lines: list[str], at: int) -> tuple[dict[str, str], int]:
+    """The `:name: value` lines below a directive, and the line after them."""
+    options = {}
+    while at < len(lines) and lines[at][:1] in (" ", "\t") and lines[at].lstrip().startswith(":"):
+        name, _, value = lines[at].strip()[1:].partition(":")
+        options[name.strip()] = value.strip()
+        at += 1
+    return options, at
+
+
+def _in_asciidoc(lines: list[str]) -> Iterator[_Found]:
+    values: dict[str, str] = {}
+    for at, line in enumerate(lines):
+        if len(line) > _LONGEST_LINE:
+            continue
+        if line.startswith(":") and line[1:2].isalnum():
+            name, _, value = line[1:].partition(":")
+            if len(values) < _MOST_ATTRIBUTES:
+                values[name] = value.strip()
+        elif line.startswith("include::") and line.rstrip().endswith("]"):
+            path, _, given = line.removeprefix("include::").rstrip().removesuffix("]").partition("[")
+            for name in values if "{" in path else ():
+                path = path.replace(f"{{{name}}}", values[name])
+            attributes = dict(_attribute(part) for part in given.split(",") if "=" in part)
+            numbers = attributes.get("lines", "").replace("..", "-").replace(";", ",")
+            region = attributes.get("tag", attributes.get("tags", "")).split(";")[0]
+            yield at, at + 1, _Include(path.strip(), lines=numbers, region=region)
+
+
+def _attribute(part: str) -> tuple[str, str]:
+    name, _, value = part.partition("=")
+    return name.strip(), value.strip().strip('"')
+
+
+def _in_markdown(lines: list[str]) -> Iterator[_Found]:
+    fence = ""
+    at = 0
+    while at < len(lines):
+        stripped = lines[at].strip()
+        end, include = at + 1, None
+        if len(stripped) <= _LONGEST_LINE:
+            if stripped.startswith(_FENCES):
+                end, include = _myst(lines, at) if not fence else (end, None)
+                if include is None:
+                    fence = _after_fence(fence, stripped)
+            else:
+                include = _markdown_line(stripped)
+        if include is not None:
+            indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+            yield at, end, include._replace(indent=indent, is_code=include.is_code and not fence)
+        at = end
+
+
+def _after_fence(fence: str, stripped: str) -> str:
+    """The fence that is open after a line that is one."""
+    if not fence:
+        return stripped[:3]
+    return "" if stripped.startswith(fence) and not stripped.strip(fence[0]) else fence
+
+
+def _markdown_line(stripped: str) -> _Include | None:
+    if stripped.startswith('--8<-- "') and stripped.endswith('"'):
+        return _snippet(stripped[8:-1])
+    if stripped.startswith("--8<-- '") and stripped.endswith("'"):
+        return _snippet(stripped[8:-1])
+    if stripped.startswith("<<< "):
+        place = stripped[4:].split("{")[0].split(" [")[0].strip()
+        path, _, region = place.partition("#")
+        return _Include(path, is_code=True, region=region)
+    if stripped.startswith("{* ") and stripped.endswith(" *}"):
+        path, *settings = stripped[3:-3].split() or [""]
+        chosen = next((each[3:-1] for each in settings if each.startswith("ln[") and each.endswith("]")), "")
+        return _Include(path, is_code=True, lines=chosen.replace(":", "-"))
+    if stripped.startswith("{!") and stripped.endswith("!}"):
+        return _Include(stripped[2:-2].lstrip("> ").split(" [")[0].strip())
+    return None
+
+
+def _snippet(place: str) -> _Include:
+    """`path`, `path:region` or `path:first:last`."""
+    path, *rest = place.split(":")
+    if rest and all(not part or part.isdecimal() for part in rest[:2]):
+        return _Include(path, lines=f"{rest[0] or 1}-{rest[1] if len(rest) > 1 else ''}")
+    return _Include(path, region=rest[0] if rest else "")
+
+
+def _myst(lines: list[str], at: int) -> tuple[int, _Include | None]:
+    """A fenced directive of MyST that includes a file, and the line after it."""
+    stripped = lines[at].strip()
+    head = stripped.lstrip("`~")
+    name, _, path = head.partition("}")
+    if name not in ("{include", "{literalinclude") or not path.strip():
+        return at + 1, None
+    mark = stripped[: len(stripped) - len(head)]
+    end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == mark), len(lines) - 1)
+    options = {}
+    for line in lines[at + 1 : end]:
+        option, _, value = line.strip()[1:].partition(":")
+        options[option] = value.strip()
+    is_code = name == "{literalinclude"
+    return end + 1, _Include(path.strip(), is_code, options.get("language", ""), options.get("lines", ""))

@@ -1,0 +1,94 @@
+"""Pages show the files that they include, the wanted part of each, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltos.markup.includes import DEEPEST, MOST_INCLUDES, Includer
+
+FILES = {
+    "src/app.py": "import os\n\ndef first():\n    pass\n\n\ndef second():\n    pass\n",
+    "src/marked.js": "a();\n// #region go\nb();\n// #endregion\nc();\n",
+    "src/tagged.rb": "x\n# tag::go[]\ny\n# end::go[]\nz\n",
+    "src/cut.txt": "one\n# --8<-- [start:go]\ntwo\n# --8<-- [end:go]\nthree\n",
+    "docs/part.md": "Part of *it*.",
+    "docs/more/deep.md": '--8<-- "docs/part.md"',
+    "docs/part.rst": "Part of it.",
+    "docs/loop.md": '--8<-- "docs/loop2.md"',
+    "docs/loop2.md": '--8<-- "docs/loop.md"',
+}
+
+
+def expanded(text: str, form: str, path: str = "docs/more/page.md") -> str:
+    return Includer(FILES.get).expanded(text, form, path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("{* ../../src/app.py *}", "```python\nimport os\n\ndef first():\n    pass\n\n\ndef second():\n    pass\n```"),
+        ("{* ../../src/app.py ln[3:4] hl[3] *}", "```python\ndef first():\n    pass\n```"),
+        ("<<< @/src/marked.js{2}", "```javascript\na();\n// #region go\nb();\n// #endregion\nc();\n```"),
+        ("<<< @/src/marked.js#go", "```javascript\nb();\n```"),
+        ('--8<-- "src/cut.txt:go"', "two"),
+        ('--8<-- "src/app.py:3:4"', "def first():\n    pass"),
+        ('--8<-- "docs/more/deep.md"', "Part of *it*."),
+        ("```python\n{!> ../../src/app.py!}\n```", f"```python\n{FILES['src/app.py'].strip()}\n```"),
+        ("```{literalinclude} ../../src/app.py\n:lines: 3-4\n```", "```python\ndef first():\n    pass\n```"),
+        ("- item\n\n  {* ../../src/app.py ln[3:4] *}", "- item\n\n  ```python\n  def first():\n      pass\n  ```"),
+    ],
+)
+def test_markdown_includes(line: str, shown: str) -> None:
+    assert expanded(f"# Page\n\n{line}\n\nAfter.", "markdown") == f"# Page\n\n{shown}\n\nAfter."
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (".. include:: ../part.rst", "Part of it."),
+        (
+            ".. literalinclude:: /src/app.py\n   :language: python\n   :lines: 3-4",
+            ".. code-block:: python\n\n    def first():\n        pass\n",
+        ),
+        (
+            ".. literalinclude:: ../../src/app.py\n   :start-after: import os\n   :end-before: def second",
+            ".. code-block:: python\n\n    def first():\n        pass\n",
+        ),
+    ],
+)
+def test_restructuredtext_includes(line: str, shown: str) -> None:
+    assert (
+        expanded(f"Page\n====\n\n{line}\n\nAfter.", "rst", "docs/more/page.rst") == f"Page\n====\n\n{shown}\n\nAfter."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("include::../../src/tagged.rb[tag=go]", "y"),
+        (":folder: ../../src\n\ninclude::{folder}/app.py[lines=3..4]", ":folder: ../../src\n\ndef first():\n    pass"),
+    ],
+)
+def test_asciidoc_includes(line: str, shown: str) -> None:
+    assert expanded(f"= Page\n\n{line}\n\nAfter.", "asciidoc", "docs/more/page.adoc") == f"= Page\n\n{shown}\n\nAfter."
+
+
+@pytest.mark.parametrize(
+    "line", ["{* ../../../../etc/passwd *}", '--8<-- "missing.md"', "<<< nothing.js", "include::x[", "{* *}", "<<< "]
+)
+def test_what_is_not_there_stays_as_it_was_written(line: str) -> None:
+    assert expanded(f"{line}\n", "markdown") == f"{line}\n"
+
+
+def test_files_that_include_each_other_come_to_an_end() -> None:
+    asked: list[str] = []
+    read = FILES.get
+    includer = Includer(lambda path: (asked.append(path), read(path))[1])
+    includer.expanded('--8<-- "docs/loop.md"', "markdown", "docs/page.md")
+    assert 0 < includer.tried <= DEEPEST + 2
+
+
+def test_a_page_of_nothing_but_includes_is_bounded() -> None:
+    includer = Includer(lambda _path: "x")
+    shown = includer.expanded('--8<-- "a.md"\n' * (MOST_INCLUDES + 50), "markdown", "page.md")
+    assert (shown.count("x\n"), shown.count("--8<--"), includer.is_full) == (MOST_INCLUDES, 50, True)
