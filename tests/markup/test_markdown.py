@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,20 @@ def shown(document: Document) -> list[tuple[tuple[str, ...], str]]:
 def test_both_kinds_of_headings_open_sections() -> None:
     document = parse("Intro.\n\n# Top #\n\ntext\n\nSub\n---\n\nmore\n\nOther\n=====\nend")
     assert shown(document) == [((), "Intro."), (("Top",), "text"), (("Top", "Sub"), "more"), (("Other",), "end")]
+
+
+@pytest.mark.parametrize(
+    ("heading", "shown", "anchor"),
+    [
+        ("Top { #top .wide }", "Top", "top"),
+        ("Top {: .wide #top }", "Top", "top"),
+        ("Top { .wide }", "Top", "top"),
+        ("The set { a b }", "The set { a b }", "the-set--a-b-"),
+    ],
+)
+def test_attributes_of_a_heading_give_its_anchor_and_are_not_shown(heading: str, shown: str, anchor: str) -> None:
+    (section,) = parse_markdown(f"# {heading}\n\nText.", url="", title="").sections
+    assert (section.path, section.anchors[0]) == ((shown,), anchor)
 
 
 def test_anchors_are_slugs_numbered_when_repeated_and_explicit_ids_win() -> None:

@@ -102,11 +102,17 @@ def _links(text: str, url: str) -> LinkCollector:
 
 
 def _explicit_id(heading: str) -> tuple[str, str]:
-    """A heading without the `{#name …}` at its end, and that name; the name is empty if there is none."""
+    """A heading without the attributes at its end (`{#name …}`, `{ .class #name }`), and that name, if there is one."""
     text = heading.rstrip()
-    if text.endswith("}") and (found := _EXPLICIT_ID.search(text, text.rfind("}", 0, -1) + 1)):
+    if not text.endswith("}"):
+        return heading, ""
+    if found := _EXPLICIT_ID.search(text, text.rfind("}", 0, -1) + 1):
         return text[: found.start()].rstrip(), found.group(1)
-    return heading, ""
+    start = text.rfind("{")
+    words = text[start + 1 : -1].removeprefix(":").split() if start > 0 else []
+    if not words or not all(word[0] in "#." or "=" in word for word in words):
+        return heading, ""
+    return text[:start].rstrip(), next((word[1:] for word in words if word[0] == "#"), "")
 
 
 class _MarkdownReader:
