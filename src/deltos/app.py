@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.domains.history.index import HistoryIndexer
-from deltos.errors import StoreError
+from deltos.errors import DeltosError, StoreError
 from deltos.isolated.process import Workers
 from deltos.open_stores import has_library, open_library, open_observations, open_projects
 from deltos.store.private import mend_folder
@@ -72,10 +72,24 @@ class OpenedDomains:
 
         store = open_observations(self.config.home)
         self._closing.callback(store.close)
-        memory = Memory(store, meaning=cache(lambda: self._inner_meaning(store.vectors)))
+        meaning = cache(lambda: self._inner_meaning(store.vectors))
+        memory = Memory(store, meaning=meaning, files_defining=self._files_defining)
         with suppress(StoreError, OSError):  # a full or read-only disk: what is there can still be read
             memory.keep_snapshot()
         return memory
+
+    def _files_defining(self, root: Path, names: Sequence[str]) -> list[str]:
+        """The files of a project that define these names, as far as it is indexed; names of several files are left
+        out."""
+        if all(known.root != root for known in self.projects.stores.known()):
+            return []
+        found: dict[str, None] = {}
+        with suppress(DeltosError):  # memory keeps what it is told, whatever is wrong with an index
+            graph = self.projects.at(root).store.graph
+            for name in names:
+                paths = {symbol.path for symbol in graph.symbols_named(name)}
+                found |= dict.fromkeys(paths if len(paths) == 1 else ())
+        return list(found)
 
     def _inner_meaning(self, vectors: VectorRecords) -> Meaning | None:
         """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""

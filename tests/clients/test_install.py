@@ -53,6 +53,7 @@ def test_each_client_gets_the_entry_that_its_documentation_asks_for(machine: Mac
         "vscode": (".config/Code/User/mcp.json", "servers", {"type": "stdio", **plain}),
         "windsurf": (".codeium/windsurf/mcp_config.json", "mcpServers", plain),
         "gemini-cli": (".gemini/settings.json", "mcpServers", plain),
+        "copilot-cli": (".copilot/mcp-config.json", "mcpServers", {"type": "local", **plain, "tools": ["*"]}),
         "opencode": (
             ".config/opencode/opencode.json",
             "mcp",

@@ -59,6 +59,15 @@ def test_a_plain_word_is_a_mention_only_where_it_is_written_as_code(desk: Desk) 
     assert not mentions("run now", "run")
 
 
+def test_a_memory_that_names_a_symbol_without_its_file_is_tied_to_it_through_the_graph(desk: Desk, root: Path) -> None:
+    desk.call("get_context", symbol="total_price")  # indexes the project
+    desk.call("remember", text="`total_price` ignores taxes on purpose", kind="decision")
+    write_files(root, {"src/web.py": "import web_kit\n"})
+    assert "code changed since" not in desk.call("get_context", symbol="total_price").text
+    write_files(root, {"src/shop.py": FILES["src/shop.py"].replace("sum(items)", "sum(items) * 2")})
+    assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
+
+
 def test_context_names_the_memories_that_mention_a_symbol_and_whether_its_code_changed(desk: Desk, root: Path) -> None:
     desk.call("remember", text="total_price ignores taxes on purpose", files=["src/shop.py"], kind="decision")
     text = desk.call("get_context", symbol="total_price").text

@@ -74,7 +74,7 @@ def add_commands(subparsers: Subparsers) -> None:
 def _add_writing_verbs(verbs: Subparsers) -> None:
     add = _verb(verbs, "add", _add, "remember something")
     add.add_argument("text", help="what to keep; - reads standard input")
-    add.add_argument("--kind", default="finding", choices=(*KINDS, *CAPTURED_KINDS))
+    add.add_argument("--kind", default="", choices=(*KINDS, *CAPTURED_KINDS), help="judged by the text if left out")
     add.add_argument("--source", default="", help="where it comes from")
     add.add_argument("--file", action="append", default=[], dest="files", help="a file it is about; may be repeated")
     add.add_argument("--session-id", default=None)

@@ -103,6 +103,10 @@ def _typed_entry(launch: Launch) -> dict[str, Json]:
     return {"type": "stdio", **_plain_entry(launch)}
 
 
+def _copilot_entry(launch: Launch) -> dict[str, Json]:
+    return {"type": "local", **_plain_entry(launch), "tools": ["*"]}
+
+
 def _zed_entry(launch: Launch) -> dict[str, Json]:
     return {"source": "custom", **_plain_entry(launch), "env": {}}
 
@@ -164,7 +168,9 @@ _GEMINI_HOOKS = Hooks(
         HookEvent("SessionStart"),
         HookEvent("BeforeAgent"),
         HookEvent(
-            "AfterTool", "write_file|replace|run_shell_command|web_fetch|google_web_search|ask_user|exit_plan_mode"
+            "AfterTool",
+            "write_file|replace|run_shell_command|web_fetch|google_web_search|ask_user|exit_plan_mode"
+            "|mcp_.*_pull_request",
         ),
         HookEvent("AfterAgent"),
         HookEvent("SessionEnd"),
@@ -178,10 +184,26 @@ _CURSOR_HOOKS = Hooks(
         HookEvent("beforeSubmitPrompt"),
         HookEvent("afterFileEdit"),
         HookEvent("afterShellExecution"),
+        HookEvent("afterMCPExecution"),
         HookEvent("afterAgentResponse"),
         HookEvent("sessionEnd"),
     ),
     {"timeout": 10},
+    grouped=False,
+    version=1,
+)
+_COPILOT_HOOKS = Hooks(
+    lambda machine: machine.folder("COPILOT_HOME", ".copilot") / "hooks" / "deltos.json",
+    (
+        HookEvent("sessionStart"),
+        HookEvent("userPromptSubmitted"),
+        HookEvent("postToolUse"),
+        HookEvent("postToolUseFailure"),
+        HookEvent("subagentStop"),
+        HookEvent("preCompact"),
+        HookEvent("sessionEnd"),
+    ),
+    {"type": "command", "timeoutSec": 10},
     grouped=False,
     version=1,
 )
@@ -255,6 +277,15 @@ CLIENTS = (
         "mcpServers",
         _plain_entry,
         hooks=_GEMINI_HOOKS,
+        afterwards="Start a new session to connect; /mcp shows it.",
+    ),
+    Client(
+        "copilot-cli",
+        "Copilot CLI",
+        lambda machine: machine.folder("COPILOT_HOME", ".copilot") / "mcp-config.json",
+        "mcpServers",
+        _copilot_entry,
+        hooks=_COPILOT_HOOKS,
         afterwards="Start a new session to connect; /mcp shows it.",
     ),
     Client("opencode", "OpenCode", _opencode_path, "mcp", _opencode_entry),

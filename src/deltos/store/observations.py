@@ -211,6 +211,9 @@ class ObservationsWriter(Protocol):
     def replace_marks(self, place: int, new: NewObservation) -> None:
         """Give the observation at `place` the marks and the time of change of another state; what it says stays."""
 
+    def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
+        """Tie an observation to more code; what it was tied to before under the same name is replaced."""
+
     def touch(self, place: int, now: int) -> None:
         """Note that the observation was made again."""
 

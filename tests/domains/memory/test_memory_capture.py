@@ -421,6 +421,54 @@ class TestContext:
         assert "Keep it small (code changed since)" in self.context(agent)
 
 
+def test_a_decision_is_tied_to_the_code_that_was_edited_upon_it(agent: Agent) -> None:
+    path = agent.root / "src" / "limits.py"
+    path.write_text("LIMIT_PER_SECOND = 50\nOTHER = 1\n")
+    agent.tell("UserPromptSubmit", prompt="We decided to allow 50 rps per API key on the public search routes.")
+    edit = {"file_path": str(path), "old_string": "LIMIT_PER_SECOND = 9", "new_string": "LIMIT_PER_SECOND = 50"}
+    agent.tell("PostToolUse", tool_name="Edit", tool_input=edit)
+    [decision] = [row for row in agent.memory.store.all() if row.kind == "decision"]
+    roots = {decision.project_id: agent.root}
+    path.write_text("LIMIT_PER_SECOND = 50\nOTHER = 2\n")
+    assert not agent.memory.changed_places([decision], roots)
+    path.write_text("LIMIT_PER_SECOND = 20\nOTHER = 2\n")
+    assert agent.memory.changed_places([decision], roots)
+
+
+def test_a_short_answer_is_kept_with_what_its_reason_is_the_reason_of(agent: Agent) -> None:
+    answer = "Found it! The total comes from the footer partial. The problem is that quotes share it. Shall I go on?"
+    agent.tell("Stop", last_assistant_message=answer)
+    [(_, text)] = agent.kept()
+    assert text == "The total comes from the footer partial.\nThe problem is that quotes share it."
+
+
+def test_the_steps_of_a_plan_in_an_answer_are_kept_as_a_note(agent: Agent) -> None:
+    plan = "Move the queue to Postgres\n1. Add the table\n2. Write to both\n3. Drain the list"
+    agent.tell("Stop", last_assistant_message=plan)
+    assert agent.kept() == [("note", plan)]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["have a nice weekend!", "lovely, thanks", "谢谢", "danke dir, bis morgen", "vale, gracias"]
+)
+def test_small_talk_is_not_kept(agent: Agent, prompt: str) -> None:
+    agent.tell("UserPromptSubmit", prompt=prompt)
+    assert agent.kept() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("集成测试超时的原因是端口 6379 被旧的容器占用。", "finding"),
+        ("Der Export war leer, weil die Kennung des Amtes falsch übergeben wurde.", "finding"),
+        ("ポートが使用中のため、コンテナが起動しません。", "finding"),
+    ],
+)
+def test_reasons_are_kept_in_other_languages(agent: Agent, answer: str, kind: str) -> None:
+    agent.tell("Stop", last_assistant_message=answer)
+    assert agent.kept() == [(kind, answer)]
+
+
 def test_the_project_root_is_the_checkout_around_a_folder(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "b").mkdir(parents=True)

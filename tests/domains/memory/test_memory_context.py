@@ -200,3 +200,24 @@ def test_hooks_of_what_is_switched_off_keep_nothing_and_make_no_file(
         assert hook.main([event], stdin=raw, stdout=out, environ=environ) == 0
         assert out.getvalue() == ""
     assert not (tmp_path / "home" / "memory.db").exists()
+
+
+def test_a_request_after_which_nothing_was_done_is_not_told(project: Project, notes: Notes) -> None:
+    notes.keep("Please rename the importer to reader", kind="request", session="a")
+    notes.keep("Edited src/reader.py", kind="change", session="a")
+    notes.keep("And have a look at the moon tonight", kind="request", session="a")
+    text = project.start()
+    assert "rename the importer" in text
+    assert "moon" not in text
+
+
+def test_an_error_is_no_longer_open_once_the_command_works_with_other_options(project: Project, notes: Notes) -> None:
+    notes.keep("`psql -1 -f index.sql app` failed:\nERROR:  cannot run inside a transaction block", kind="error")
+    notes.keep("Fixed: `psql -f index.sql app` works now.", kind="finding")
+    assert "Open errors" not in project.start()
+
+
+def test_an_open_error_of_a_test_run_names_the_test(project: Project, notes: Notes) -> None:
+    output = "E       redis.exceptions.ConnectionError: refused\nFAILED tests/test_q.py::test_drain - ConnectionError"
+    notes.keep(f"`pytest -q` failed:\n{output}", kind="error")
+    assert "test_drain" in project.start()

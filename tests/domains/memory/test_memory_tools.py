@@ -303,3 +303,11 @@ def test_code_that_changed_since_is_marked_everywhere(client: Client, root: Path
         ("timeline", {"around": kept}),
     ):
         assert "(code changed since)" in client.call(name, **given).text
+
+
+def test_the_kind_of_what_is_remembered_is_judged_where_none_is_given(client: Client) -> None:
+    decided = client.remember("We decided to use Valkey instead of Redis for sessions because of the licence.")
+    found = client.remember("The session table has 40,000 rows.")
+    text = client.call("get_observations", ids=[decided, found]).text
+    assert "decision (" in text
+    assert "finding" in text

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.commands import Effect, effect_of, essence_of
+from deltos.domains.memory.commands import Effect, effect_of, work_of
 from deltos.domains.memory.events import Action, Event, Happening, Outcome, ToolUse
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge
 from deltos.domains.memory.model import Draft
@@ -53,6 +53,7 @@ _FINDING = (
 _BETWEEN_SENTENCES = r"(?<=[.!?])\s+|\n+|(?<=[。！？])"
 _STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
 _FEWEST_STEPS = 3
+_SHORT_ANSWER_CHARACTERS = 500
 _SMALL_TALK_CHARACTERS = 80
 _SMALL_TALK = frozenset(
     "a an and the you your very much so for all of again now it is that was s re m this i we have has nice good great "
@@ -102,13 +103,13 @@ def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
     """When a command works that failed before in this session: what fixed it and what had gone wrong.
     `earlier`: newest first."""
     command = _shown_command(event.tool.subject if event.tool else "")
-    essence = _essence(command)
+    work = _work(command)
     steps: list[Observation] = []
     for observation in earlier:
         shown, failed, wrong = observation.text.partition(" failed")
-        if observation.text.startswith("Fixed: ") and _essence(_fixed_command(observation.text)) == essence:
+        if observation.text.startswith("Fixed: ") and _work(_fixed_command(observation.text)) == work:
             return None
-        if failed and shown.startswith("`") and _essence(shown) == essence:
+        if failed and shown.startswith("`") and _work(shown) == work:
             files = dict.fromkeys(file for step in reversed(steps) for file in step.files)
             why = wrong.lstrip(": \n")
             what = f"Fixed: {command} works now.\n{_named_steps(steps)}It had failed with: {why}"
@@ -139,17 +140,17 @@ def _fixed_command(text: str) -> str:
     return text.removeprefix("Fixed: ").partition(" works now")[0]
 
 
-def _essence(shown: str) -> str:
-    """A command as it is shown, without what only shortens its output."""
-    return essence_of(shown.strip("`"))
+def _work(shown: str) -> str:
+    """What a command, as it is shown, is to do."""
+    return work_of(shown.strip("`"))
 
 
 def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
     """Whether a finding that came later says that the command of an error works again."""
-    essence = _essence(error.text.partition(" failed")[0])
+    work = _work(error.text.partition(" failed")[0])
     return any(
         finding.text.startswith("Fixed: ")
-        and _essence(_fixed_command(finding.text)) == essence
+        and _work(_fixed_command(finding.text)) == work
         and finding.created_at >= error.created_at
         for finding in findings
     )
@@ -184,7 +185,10 @@ def cause_of(text: str) -> str:
     head, *lines = text.splitlines() or [""]
     telling = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line[:_CAUSE_CHARACTERS])]
     causes = _causes(lines, telling)
-    return f"{head} {lines[causes[0]].strip()}" if causes else text
+    # pytest's last lines name the test beside the cause.
+    named = next((line for line in lines if line.startswith("FAILED ") and "::" in line), None)
+    told = named or (lines[causes[0]] if causes else "")
+    return f"{head} {told.strip()}" if told else text
 
 
 def _causes(lines: Sequence[str], telling: Sequence[int]) -> tuple[int, ...]:
@@ -227,12 +231,9 @@ def _score_of(judgement: Judgement) -> float | None:
 def _answer(text: str) -> Draft | None:
     """The sentences of an answer that decide or explain something."""
     judgement = judge(text, is_agent=True)
-    sentences = re.split(_BETWEEN_SENTENCES, re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL))
-    telling = [
-        s.strip(" -*#>\t")
-        for s in sentences
-        if (20 if s.isascii() else 10) < len(s) < 500 and (re.search(_CHOICE, s) or re.search(_FINDING, s))
-    ]
+    prose = re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL).strip()
+    whole = [s for s in re.split(_BETWEEN_SENTENCES, prose) if (20 if s.isascii() else 10) < len(s) < 500]
+    telling = [s.strip(" -*#>\t") for s in whole if re.search(_CHOICE, s) or re.search(_FINDING, s)]
     if judgement.kind in (DECISION, PREFERENCE):
         told = dict.fromkeys((judgement.sentence, *telling))
         return Draft("\n".join([*told][:_SENTENCES]), judgement.kind, "agent", score=_score_of(judgement))
@@ -240,10 +241,14 @@ def _answer(text: str) -> Draft | None:
         return Draft(_cut("\n".join(steps), _PROMPT_CHARACTERS), NOTE, "agent", score=_score_of(judgement))
     if not telling:
         return None
+    if len(prose) <= _SHORT_ANSWER_CHARACTERS:
+        # What stands around a reason says what it is the reason of.
+        telling = [s.strip(" -*#>\t") for s in whole if not s.rstrip().endswith(("?", "？"))]
     explains = any(re.search(_FINDING, sentence) for sentence in telling)
     # What the agent chose for itself on the way is neither the user's decision nor a finding.
     kind = "finding" if explains else NOTE
-    return Draft("\n".join(telling[:_SENTENCES]), kind, "agent", score=None if explains else _score_of(judgement))
+    shown = telling if len(prose) <= _SHORT_ANSWER_CHARACTERS else telling[:_SENTENCES]
+    return Draft("\n".join(shown), kind, "agent", score=None if explains else _score_of(judgement))
 
 
 def _steps(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.admit import admit, fix_of, may_fix
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.anchors import relative_files
-from deltos.domains.memory.events import Happening
+from deltos.domains.memory.events import Action, Happening
 from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import Payload
 from deltos.errors import BadArgument
@@ -130,7 +130,12 @@ def keep_event(
     project, session = memory.origin_keys(writer, origin)
     if may_fix(event) and (fix := fix_of(event, memory.earlier_in(writer, session, limit=_EARLIER))):
         prepared = prepare_draft(memory, fix, origin)
-    return None if prepared is None else memory.add(writer, project, session, prepared)
+    if prepared is None:
+        return None
+    added = memory.add(writer, project, session, prepared)
+    if event.tool is not None and event.tool.action is Action.EDIT:
+        memory.tie_to_statement(writer, session, prepared.new)
+    return added
 
 
 def prepare_draft(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:

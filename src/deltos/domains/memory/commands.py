@@ -129,6 +129,14 @@ def essence_of(command: str) -> str:
     return " ".join(word for word in shown.split() if word != "2>&1")
 
 
+def work_of(command: str) -> str:
+    """What a command line is to do, whatever options it is given: what failed with one may work with another."""
+    essence = essence_of(command)
+    if "git commit" in programs_of(essence):
+        return "git commit"
+    return " ".join(word for word in essence.split() if not word.startswith("-"))
+
+
 def effect_of(command: str) -> Effect:
     """The strongest effect of a command line's parts."""
     plain = _plain(command)

@@ -31,15 +31,17 @@ _ERRORS_LOOKED_AT = 12
 _FINDINGS_LOOKED_AT = 60
 _JUDGED_KINDS = ("preference", "decision")
 _JUDGED_LOOKED_AT = 40
+_RECENT_KINDS = ("change", "request")
+_RECENT_LOOKED_AT = 24
 # A mark such as <system-reminder>, </x> or <|im_start|> must not be read as one.
 _MARK = r"<(?=[A-Za-z/!?|])"
 # What is shown after what was pinned, most lasting first: heading, kinds, how many at most.
 _SECTIONS = (
-    ("Preferences and decisions", _JUDGED_KINDS, 10),
+    ("Preferences and decisions", _JUDGED_KINDS, 14),
     ("Open errors", ("error",), 3),
-    ("Findings", ("finding",), 6),
+    ("Findings", ("finding",), 4),
     ("Last summary", ("summary",), 1),
-    ("Recent changes and requests", ("change", "request"), 8),
+    ("Recent changes and requests", _RECENT_KINDS, 8),
 )
 
 
@@ -99,11 +101,20 @@ def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: in
     preferences only where that is sure what they are."""
     if kinds == _JUDGED_KINDS:
         return [row for row in memory.store.recent(keys, limit=_JUDGED_LOOKED_AT, kinds=kinds) if _is_sure(row)][:limit]
+    if kinds == _RECENT_KINDS:
+        return _of_consequence(memory, memory.store.recent(keys, limit=_RECENT_LOOKED_AT, kinds=kinds))[:limit]
     if kinds != ("error",):
         return memory.store.recent(keys, limit=limit, kinds=kinds)
     errors = memory.store.recent(keys, limit=_ERRORS_LOOKED_AT, kinds=kinds)
     findings = memory.store.recent(keys, limit=_FINDINGS_LOOKED_AT, kinds=("finding",)) if errors else []
     return [error for error in errors if not is_fixed(error, findings)][:limit]
+
+
+def _of_consequence(memory: Memory, rows: Sequence[Observation]) -> list[Observation]:
+    """Changes, and requests after which something was done: what led to nothing was talk."""
+    following = memory.store.at_places([row.place + 1 for row in rows if row.kind == "request"])
+    done = {row.place - 1 for row in following if row.kind != "request"}
+    return [row for row in rows if row.kind != "request" or row.place in done]
 
 
 def _is_sure(row: Observation) -> bool:

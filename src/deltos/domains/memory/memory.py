@@ -45,6 +45,7 @@ _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
 SNAPSHOTS_KEPT = 7
+_TIED_WITHIN = 12  # observations of a session, back from an edit, among which the statement is looked for
 _LASTING = ("decision", "preference")
 _MOST_CHOSEN = 1_000_000
 _MOST_CHOSEN_BY_QUERY = 100
@@ -115,10 +116,12 @@ class Memory:
         new_id: Callable[[], Clean] = random_id,
         meaning: Callable[[], Meaning | None] = lambda: None,
         is_past: bool = False,
+        files_defining: Callable[[Path, Sequence[str]], Sequence[str]] = lambda _root, _names: (),
     ) -> None:
         self.store = store
         self._is_past = is_past
         self._meaning = meaning
+        self._files_defining = files_defining
         self.clock = clock
         self.fresh_id = new_id
 
@@ -151,20 +154,23 @@ class Memory:
                 "There is nothing to remember: the text is empty",
                 hint="Give `text` outside <private> passages.",
             )
+        kind, score = _kind_of(draft, kept)
         named = [redact_name(storable(path)) for path in draft.files]
         files = anchors.relative_files([*named, *anchors.files_in(kept, root)], root)
         symbols = tuple(anchors.symbols_in(kept))
+        if root is not None and symbols and not files:  # it names code without saying where that is
+            files = tuple(Clean(path) for path in self._files_defining(root, symbols))
         new = NewObservation(
             id=self.fresh_id(),
             text=kept,
-            kind=redact_name(storable(draft.kind)),
+            kind=redact_name(storable(kind)),
             source=redact(storable(draft.source)).text,
             created_at=micros(self.clock()),
             names=words_of_names(kept, files),
             files=files,
             symbols=symbols,
             anchors=() if self._is_past else anchors.anchor(files, symbols, root),
-            score=draft.score,
+            score=score,
         )
         return PreparedDraft(new, safe.kinds)
 
@@ -213,6 +219,15 @@ class Memory:
             new = new._replace(kind=Clean(lasting.kind), score=lasting.score)  # what replaces a decision is one
         writer.insert(project, session, new._replace(created_at=created_at))
         return Remembered(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
+
+    def tie_to_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
+        """Tie what the user last decided in a session to the code that was edited upon it, unless that is long past."""
+        rows = writer.in_session(session, limit=_TIED_WITHIN)
+        statement = next((row for row in rows if row.source == "user"), None)
+        # The whole of a file changes too often to tell anything.
+        edited = [anchor for anchor in edit.anchors if anchor.symbol]
+        if edited and statement is not None and statement.kind in _LASTING and not statement.files:
+            writer.add_anchors(statement.place, edited)
 
     def _supersede_older(self, writer: ObservationsWriter, project: int, new: NewObservation) -> list[Observation]:
         """Have a new observation answer in the place of those that it says no longer hold."""
@@ -433,6 +448,16 @@ class Memory:
             for row in observations
             if row.project_id in roots and anchors.changed(by_place.get(row.place, ()), roots[row.project_id])
         }
+
+
+def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
+    """The kind of a draft and how sure that is: as given, otherwise judged by what it says."""
+    if draft.kind:
+        return draft.kind, draft.score
+    from deltos.domains.memory.kinds import judge  # deferred: reads its word classes, and most drafts have a kind
+
+    judgement = judge(kept)
+    return (judgement.kind, round(judgement.score, 2)) if judgement.kind in _LASTING else ("finding", None)
 
 
 def _has_word_of(query: str, row: Observation) -> bool:

@@ -32,7 +32,7 @@ class Draft(NamedTuple):
     """What someone wants remembered, before it is cleaned, redacted and compared with what is known."""
 
     text: str
-    kind: str = "finding"
+    kind: str = "finding"  # empty: judged by what the text says
     source: str = ""
     files: tuple[str, ...] = ()
     score: float | None = None  # how sure the kind is, where it was judged and not given

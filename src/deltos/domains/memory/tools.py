@@ -187,7 +187,7 @@ class _MemoryTools:
             "Keep what later sessions should know, secrets redacted; not what code or git already says.",
             (
                 Parameter("text", "string", "Stands alone"),
-                Parameter("kind", "string", "What it is", default="finding", choices=KINDS),
+                Parameter("kind", "string", "Judged if left out", default="", choices=KINDS),
                 Parameter("tags", "array", "Kept as #tag", default=[], listed=False),
                 Parameter("files", "array", "Files it is about", default=[], listed=False),
                 Parameter("source", "string", "Where it comes from", default="", listed=False),

@@ -178,6 +178,9 @@ class SqliteObservationsWriter:
             ),
         )
 
+    def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
+        self._write_anchors(place, anchors)
+
     def touch(self, place: int, now: int) -> None:
         self._connection.execute("UPDATE observation SET updated_at = ? WHERE place = ?", (now, place))
 
