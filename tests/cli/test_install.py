@@ -97,7 +97,7 @@ def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.Capture
     assert states["codex"] == "not installed"
     assert states["vscode"] == "no configuration"
     assert main(["install", "--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(rows) == 9
+    assert len(capsys.readouterr().out.splitlines()) == len(rows) == 10
 
 
 def test_a_file_with_errors_is_left_untouched_and_said_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
