@@ -37,6 +37,7 @@ QUESTIONS = Path(__file__).with_name("questions")
 WEEK = QUESTIONS / "memory_week.jsonl"
 APART = QUESTIONS / "memory_week_apart.jsonl"
 FIRST = 3
+_DELTOS = "import sys; from deltos.cli.main import main; sys.exit(main())"
 _BETWEEN_EVENTS = timedelta(seconds=80)
 
 Row = dict[str, Any]
@@ -654,7 +655,7 @@ def check_processes(week: Week) -> None:
         environ = {**os.environ, "DELTOS_HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
 
         def send(call: HookCall) -> object:
-            command = (sys.executable, "-m", "deltos", "hook", call.event)
+            command = (sys.executable, "-c", _DELTOS, "hook", call.event)
             given = json.dumps(call.payload).encode()
             return subprocess.run(command, input=given, env=environ, cwd=root, check=True, capture_output=True)
 
