@@ -34,6 +34,8 @@ OWN = {
     "ranking.py": "came with us",
     "server/manifest.py": "came with us",
     "server/wire.py": "the null device",
+    "store/sqlite/foreign.py": "the temporary copy of a database that the user names",
+    "store/sqlite/memory/read_only.py": "the temporary copy of the data folder's file",
     "store/sqlite/memory/reader.py": "the data folder",
     "store/sqlite/memory/repair.py": "the data folder",
     "store/private.py": "the data folder",

@@ -25,6 +25,10 @@ _SECRETS = (
     b"postgres://u:p@h/d", b"Authorization: Bearer ", b"<private>", b"</private>", b"api_key", b"=", b":", b"'", b'"', b"-p ", b"$2b$12$", b"https://", b"@", b"\n", b"xoxb-",
     b"the password is ", b"AIza", b"docker login -p ", b"default = \"", b"aws_secret_access_key", b"//registry.npmjs.org/:_authToken=", b"AGE-SECRET-KEY-1", b"..", b"%40",
 )  # fmt: skip
+_FOREIGN = (
+    b"SQLite format 3\0", b'"results"', b'"memory"', b'"observations"', b'"exportedAt"', b'"type": "entity"', b'"relation"', b"- [", b"] ", b"[[", b"]]",
+    b"---\n", b"title: ", b"tags: [", b"#tag", b"(context)", b"```\n", b'"created_at_epoch"', b'"facts"',
+)  # fmt: skip
 
 
 def targets() -> Iterator[Target]:
@@ -42,6 +46,8 @@ def targets() -> Iterator[Target]:
         (b'"type"', b'"text"', b'"created_at"', b'"session"', b'"project_id"', b'"embedding"'),
         is_json=True,
     )
+    yield Target("transcript", _with_memory(_mine), ("transcript",), (".jsonl",), _HOOKS, is_json=True, is_exposed=True)
+    yield Target("foreign-memory", _with_memory(_foreign), ("foreign-memory",), (".md", ".json"), _FOREIGN)
     yield Target(
         "remember",
         _with_memory(_remember),
@@ -140,6 +146,46 @@ def _import(memory: Memory, _root: Path) -> Run:
         import_lines(memory, data.decode("utf-8", "replace").splitlines(), project_id="p")
         for _ in export(memory):
             break
+
+    return run
+
+
+def _mine(memory: Memory, root: Path) -> Run:
+    from deltos.domains.memory.mine import Miner, find_transcripts
+    from deltos.hook_settings import HookSettings
+    from deltos.progress import Silent
+
+    def run(data: bytes) -> None:
+        file = root / "session.jsonl"
+        file.write_bytes(data.replace(b"ROOT", str(root).encode()))
+        miner = Miner(memory, identify=lambda folder: f"id:{folder.name}", settings=HookSettings(root / "home"))
+        miner.mine(find_transcripts(file, miner.report), Silent())
+
+    return run
+
+
+def _foreign(memory: Memory, root: Path) -> Run:
+    from deltos.domains.memory.imports import import_path
+    from deltos.domains.memory.transfer import Imported
+    from deltos.open_stores import open_foreign_tables
+
+    def run(data: bytes) -> None:
+        """As a file, and as a note in a folder."""
+        folder = root / "notes"
+        folder.mkdir(exist_ok=True)
+        (folder / "note.md").write_bytes(data)
+        (root / "kept").write_bytes(data)
+        lines = data.decode("utf-8", "replace").splitlines()
+        for path in (folder, root / "kept"):
+            import_path(
+                memory,
+                path,
+                lines=lines,
+                project_id="p",
+                puts_all_there=False,
+                open_tables=open_foreign_tables,
+                report=Imported(),
+            )
 
     return run
 

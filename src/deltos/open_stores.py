@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
     from deltos.store.project import ProjectStores
+    from deltos.store.sqlite.foreign import ForeignTables
     from deltos.store.tokens import TokenRecords
 
 
@@ -39,7 +41,19 @@ def open_observations(home: Path, *, busy_timeout_seconds: float | None = None) 
     from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
     from deltos.store.sqlite.memory.reader import SqliteObservations
 
-    return SqliteObservations(home / "memory.db", busy_timeout_seconds=busy_timeout_seconds or BUSY_TIMEOUT_SECONDS)
+    # Hooks, which alone are in a hurry, have nothing to read where nothing can be kept.
+    return SqliteObservations(
+        home / "memory.db",
+        busy_timeout_seconds=busy_timeout_seconds or BUSY_TIMEOUT_SECONDS,
+        reads_a_copy=busy_timeout_seconds is None,
+    )
+
+
+def open_foreign_tables(path: Path) -> AbstractContextManager[ForeignTables]:
+    """The tables of a database that another program keeps."""
+    from deltos.store.sqlite.foreign import foreign_tables
+
+    return foreign_tables(path)
 
 
 def open_tokens(home: Path) -> TokenRecords:

@@ -8,17 +8,16 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deltos.cli import hook
 from deltos.cli.memory import add_commands
-from deltos.errors import BadArgument, NotFound, SourceError
+from deltos.errors import BadArgument, NotFound, SourceError, StoreUnwritable
 from tests.repositories import git, make_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subprocess", "re2", "dataclasses", "hashlib")
 
@@ -182,6 +181,22 @@ def test_sessions_are_mined_where_agents_keep_them(
         shell.run("mine", str(tmp_path / "nowhere"))
 
 
+def test_what_other_memories_kept_is_taken_in_and_nothing_is_an_error(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = tmp_path / "memory.jsonl"
+    entity = {"type": "entity", "name": "shop-api", "entityType": "service", "observations": ["Listens on port 8080"]}
+    graph.write_text(json.dumps(entity) + "\n" + json.dumps({"type": "relation", "from": "shop-api"}) + "\n")
+    assert shell.run("import", str(graph)) == "1 added, 0 updated, 0 unchanged, 1 failed\n"
+    assert shell.json("search", "which port")[0]["source"] == "server-memory"
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "empty.md").write_text("")
+    with pytest.raises(SourceError, match=r"Nothing was taken in from .*notes: 1 notes could not be read"):
+        shell.run("import", str(notes))
+    assert "empty.md: a note without observations" in capsys.readouterr().err
+
+
 def test_forget_restore_and_purge(shell: Shell) -> None:
     [added] = shell.json("add", "a passing thought")
     assert shell.json("forget", added["id"], "nope") == [{"ids": [added["id"]], "unknown": ["nope"]}]
@@ -298,6 +313,37 @@ def test_a_damaged_file_is_set_aside_and_said_so(shell: Shell, capsys: pytest.Ca
     said = shell.run("check", code=1)
     assert "all well" not in said
     assert "nothing can be read there; what it held is lost, unless you have a copy" in said
+
+
+def test_a_home_that_cannot_be_written_is_still_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="read-only-") as folder:  # not pytest's, which others may not enter
+        home, project = Path(folder) / "home", Path(folder) / "app"
+        project.mkdir()
+        monkeypatch.chdir(project)
+        monkeypatch.setenv("DELTOS_HOME", str(home))
+        [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
+        shell.run("search", "Tuesdays")  # all is imported before this process may read less
+        shell.run("show", added["id"])
+        is_root = os.geteuid() == 0
+        for path in (Path(folder), project, home, *home.iterdir()):
+            path.chmod(0o555)
+        if is_root:
+            os.seteuid(65_534)
+        try:
+            [found] = shell.json("search", "when do we deploy")
+            assert found["id"] == added["id"]
+            assert "We deploy on Tuesdays" in shell.run("show", added["id"])
+            assert len(shell.json("export")) == 3
+            assert shell.json("stats")[0]["observations"] == 1
+            for refused in (["add", "More"], ["forget", added["id"]], ["check"], ["import", "-"]):
+                with pytest.raises(StoreUnwritable, match="Cannot"):
+                    shell.run(*refused, stdin='{"text": "x"}')
+        finally:
+            if is_root:
+                os.seteuid(0)
+            monkeypatch.chdir("/")
+            for path in (Path(folder), project, home):
+                path.chmod(0o700)
 
 
 class TestHook:

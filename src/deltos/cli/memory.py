@@ -16,6 +16,7 @@ from deltos.data_folder import data_folder
 from deltos.digest import sha256
 from deltos.domains.memory.capture import project_root
 from deltos.domains.memory.check import check
+from deltos.domains.memory.imports import import_path
 from deltos.domains.memory.memory import Choice, local_now
 from deltos.domains.memory.mine import AGENTS, Miner, find_transcripts, known_places, mined_json
 from deltos.domains.memory.model import (
@@ -42,6 +43,7 @@ from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.files import given_path
 from deltos.hook_settings import OFF_FILE, HookSettings, off_projects, switched
 from deltos.model import BEHIND_NOTE, NEAR_MARK
+from deltos.open_stores import open_foreign_tables
 from deltos.store.private import make_private_folder, write_private
 from deltos.text.times import day, iso, micros, parse_iso
 from deltos.workspace.identity import identify
@@ -127,8 +129,12 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
         help="only what was kept, changed or marked since a date, after an observation, or after the last export"
         " with `--since last` into the same folder",
     )
-    _verb(verbs, "import", _import, "take JSON Lines in").add_argument(
-        "files", nargs="+", metavar="FILE", help="a file; - reads standard input"
+    _verb(verbs, "import", _import, "take in JSON Lines, or what another memory kept").add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="JSON Lines, claude-mem's database or export, server-memory's file, mem0's export, basic-memory's folder;"
+        " - reads standard input",
     )
     mine = add_verb(verbs, "mine", _mine, "take in sessions of agents that are already on disk")
     mine.add_argument(
@@ -443,7 +449,18 @@ def _import(args: argparse.Namespace) -> int:
     with _memory() as memory:
         project_id = args.project_id or _project().project_id
         for file in args.files:
-            import_lines(memory, _lines(file), project_id=project_id, report=done)
+            if file == "-":
+                import_lines(memory, _lines(file), project_id=project_id, report=done)
+                continue
+            import_path(
+                memory,
+                given_path(file),
+                lines=_lines(file),
+                project_id=project_id,
+                puts_all_there=bool(args.project_id),
+                open_tables=open_foreign_tables,
+                report=done,
+            )
     counts = {
         "added": done.added,
         "updated": done.updated,
@@ -456,9 +473,10 @@ def _import(args: argparse.Namespace) -> int:
         for problem in done.problems:
             print(problem, file=sys.stderr)
     if not (done.added or done.updated or done.unchanged or done.purged):
+        what = "notes" if all(given_path(file).is_dir() for file in args.files) else "lines"
         raise SourceError(
-            f"Nothing was taken in from {', '.join(args.files)}: {done.failed} lines could not be read",
-            hint='Give JSON Lines, one object with "text" a line.',
+            f"Nothing was taken in from {', '.join(args.files)}: {done.failed} {what} could not be read",
+            hint='Give JSON Lines, one object with "text" a line, or what another memory keeps: see docs/memory.md.',
         )
     return 0
 

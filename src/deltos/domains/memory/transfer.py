@@ -9,6 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.memory import anchors
+from deltos.domains.memory.foreign import server_memory
+from deltos.domains.memory.foreign.record import Refused
 from deltos.domains.memory.memory import CLOCK_TOLERANCE, id_from, words_of_names
 from deltos.domains.memory.merge import as_new, has_same_content, is_same, merged
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
@@ -20,6 +22,7 @@ from deltos.text.times import iso, micros, parse_iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from deltos.domains.memory.foreign.record import Found
     from deltos.domains.memory.memory import Memory
     from deltos.store.observations import ObservationsWriter, ProjectRow, SessionRow
 
@@ -39,11 +42,11 @@ class Imported:
     failed: int = 0
     problems: list[str] = field(default_factory=list)
 
-    def fail(self, number: int, why: str) -> None:
-        """Count a line that could not be taken."""
+    def fail(self, name: str, why: str) -> None:
+        """Count what could not be taken, and name the first of it."""
         self.failed += 1
         if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(f"line {number}: {why}")
+            self.problems.append(f"{name}: {why}")
 
 
 def export(memory: Memory) -> Iterator[str]:
@@ -158,6 +161,16 @@ def import_lines(
     return report
 
 
+def import_records(memory: Memory, found: Iterable[Found], *, project_id: str, report: Imported) -> None:
+    """Take in what another program kept; what is known by its id, in whatever project, stays where it is."""
+    remaining = iter(found)
+    while batch := list(islice(remaining, _BATCH)):
+        with memory.store.writing() as writer:
+            importer = _Importer(memory, writer, project_id, report, overwrite=True)
+            for one in batch:
+                importer.take_found(one)
+
+
 class _Importer:
     """Takes lines inside one transaction."""
 
@@ -172,8 +185,13 @@ class _Importer:
 
     def take(self, number: int, line: str) -> None:
         """Store one line, or count it as failed."""
+        name = f"line {number}"
         try:
             record = _object(json.loads(line))
+            if server_memory.is_line(record):
+                for one in server_memory.found_in(name, record):
+                    self.take_found(one)
+                return
             match record.get("type", "observation"):
                 case "project":
                     created_at = self._time(record, "created_at")
@@ -184,9 +202,19 @@ class _Importer:
                 case "observation":
                     self._observation(record)
                 case other:
-                    self._report.fail(number, f"unknown type {redact(str(other)[:_LONGEST_NAME]).text!r}")
+                    self._report.fail(name, f"unknown type {redact(str(other)[:_LONGEST_NAME]).text!r}")
         except (ValueError, SourceError, RecursionError) as exc:
-            self._report.fail(number, str(exc))
+            self._report.fail(name, str(exc))
+
+    def take_found(self, one: Found) -> None:
+        """Store what another program kept, or count it as failed."""
+        if isinstance(one, Refused):
+            self._report.fail(redact_name(one.name), redact(one.why).text)
+            return
+        try:
+            self._observation(one.record, is_anywhere=True)
+        except (ValueError, SourceError) as exc:
+            self._report.fail(redact_name(one.name), str(exc))
 
     def _session(self, record: dict[str, Any]) -> None:
         started_at = self._time(record, "started_at")
@@ -196,10 +224,11 @@ class _Importer:
             key, agent=_text(record, "agent"), started_at=started_at, ended_at=self._time_if_any(record, "ended_at")
         )
 
-    def _observation(self, record: dict[str, Any]) -> None:
+    def _observation(self, record: dict[str, Any], *, is_anywhere: bool = False) -> None:
         new = self._new(record)
-        project = self._project(record, new.created_at)
-        known = self._writer.find(project, new.id)
+        elsewhere = self._writer.with_id(new.id) if is_anywhere else []
+        project = -1 if elsewhere else self._project(record, new.created_at)
+        known = elsewhere[0] if elsewhere else self._writer.find(project, new.id)
         if known is not None:
             self._meet(known, new, record)
         elif self._writer.was_purged(new.id):

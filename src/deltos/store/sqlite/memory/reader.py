@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from deltos.errors import StoreError
+from deltos.errors import StoreError, StoreUnwritable
 from deltos.store.observations import (
     Anchor,
     Copy,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from deltos.store.sqlite.memory.read_only import ReadableCopy
     from deltos.store.sqlite.vectors import SqliteVectors
 
 _SNAPSHOT = "daily"
@@ -37,14 +38,26 @@ _WHEN_DAMAGED = "Run `deltos memory check`: it brings back what can still be rea
 class SqliteObservations:
     """Implements `store.observations.Observations`."""
 
-    def __init__(self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS, reads_a_copy: bool = False
+    ) -> None:
+        """`reads_a_copy`: where nothing can be written there, a copy of the file is read and nothing is kept."""
         self._path = path
         self._busy_timeout_seconds = busy_timeout_seconds
-        self.database = self._opened()
+        self._copy: ReadableCopy | None = None
+        try:
+            self.database = self._opened(path)
+        except StoreUnwritable as exc:
+            if not reads_a_copy or not path.is_file():
+                raise
+            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred: hooks never do
 
-    def _opened(self) -> Database:
+            self._copy = ReadableCopy(path, exc)
+            self.database = self._opened(self._copy.path)
+
+    def _opened(self, path: Path) -> Database:
         return Database(
-            self._path,
+            path,
             MIGRATIONS,
             durability="FULL",
             busy_timeout_seconds=self._busy_timeout_seconds,
@@ -69,8 +82,15 @@ class SqliteObservations:
 
     def close(self) -> None:
         self.database.close()
+        if self._copy is not None:
+            self._copy.remove()
+
+    def _require_writable(self) -> None:
+        if self._copy is not None:
+            raise self._copy.why
 
     def scrub(self) -> bool:
+        self._require_writable()
         return self.database.scrub()
 
     def copies(self) -> list[str]:
@@ -81,7 +101,7 @@ class SqliteObservations:
 
     def keep_snapshot(self, day: str, *, kept: int, most_bytes: int = 0) -> bool:
         target = self._path.with_name(f"{self._path.name}.{_SNAPSHOT}-{day}")
-        if target.exists() or (most_bytes and self.size_bytes > most_bytes):
+        if self._copy is not None or target.exists() or (most_bytes and self.size_bytes > most_bytes):
             return False
         with self.database.snapshot() as connection:
             if connection.execute("SELECT 1 FROM observation LIMIT 1").fetchone() is None:
@@ -102,11 +122,12 @@ class SqliteObservations:
     def mend(self) -> Mended:
         from deltos.store.sqlite.memory.repair import problems_of, readable, set_aside_files  # deferred: hooks never do
 
+        self._require_writable()
         problems = problems_of(self._path)
         if problems:
             self.close()
             move_aside(self._path)
-            self.database = self._opened()
+            self.database = self._opened(self._path)
         elif not self._words_agree():
             problems = ["the word index did not match the observations"]
             with self.database.write() as connection:
@@ -131,6 +152,7 @@ class SqliteObservations:
 
     @contextmanager
     def writing(self) -> Iterator[SqliteObservationsWriter]:
+        self._require_writable()
         with self.database.write() as connection:
             yield SqliteObservationsWriter(connection)
 

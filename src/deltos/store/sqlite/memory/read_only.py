@@ -1,0 +1,37 @@
+"""A copy of `memory.db` for reading where its folder cannot be written to: SQLite cannot read a log without writing
+beside it, and an older file is brought up to date first."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.files import FileTree
+
+if TYPE_CHECKING:
+    from deltos.errors import StoreUnwritable
+
+_PIECE_BYTES = 1_000_000
+
+
+class ReadableCopy:
+    """The file and its log as they are now, in a temporary folder; `why` is what writing is refused with."""
+
+    def __init__(self, path: Path, why: StoreUnwritable) -> None:
+        self.why = why
+        self._folder = tempfile.TemporaryDirectory(prefix="deltos-read-only-")
+        self.path = Path(self._folder.name) / path.name
+        with FileTree(path.parent.resolve()) as tree:
+            for name in (path.name, f"{path.name}-wal"):
+                if tree.is_file(name):
+                    self._take(tree, name)
+
+    def _take(self, tree: FileTree, name: str) -> None:
+        with (self.path.parent / name).open("wb") as out:
+            for piece in tree.pieces(name, _PIECE_BYTES):
+                out.write(piece)
+
+    def remove(self) -> None:
+        """Let go of it."""
+        self._folder.cleanup()
