@@ -272,6 +272,29 @@ def test_a_clock_in_the_future_is_taken_as_now(memory: Memory, disk: Disk, clock
     assert row.created_at == micros(clock.now)
 
 
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini"])
+def test_what_is_noted_of_an_event_does_not_depend_on_its_secrets(
+    memory: Memory, disk: Disk, tmp_path: Path, agent: str
+) -> None:
+    noted = []
+    for number, secret in enumerate(("hunter2horse", "hunter3horse")):
+        said = f"Please log in with DB_PASSWORD={secret} and look at the logs"
+        told = {
+            "claude": [prompt(said, uuid="")],
+            "codex": [
+                {"type": "session_meta", "payload": {"id": "c1", "cwd": "/gone/app"}},
+                {"type": "event_msg", "payload": {"type": "user_message", "message": said}},
+            ],
+            "gemini": [{"sessionId": "g1", "messageId": 0, "type": "user", "message": said}],
+        }[agent]
+        disk.write(".project_root", "/gone/app")
+        file = disk.write(f"{number}.jsonl", lines(*told))
+        noted.append(mine(memory, file))
+    assert [(one.added, one.known) for one in noted] == [(1, 0), (0, 1)]
+    [(_, text)] = kept(memory)
+    assert "hunter" not in text
+
+
 def test_an_event_without_a_folder_is_counted(memory: Memory, disk: Disk) -> None:
     report = mine(memory, disk.write("a.jsonl", lines(prompt("Why is the total wrong?", cwd="not/absolute"))))
     assert (report.added, report.homeless) == (0, 1)

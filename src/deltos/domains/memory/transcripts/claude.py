@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.memory.transcripts.told import OpenCalls, Record, Told, inside, parts_of, text_of, word
+from deltos.domains.memory.transcripts.told import OpenCalls, Record, Told, inside, parts_of, safe_part, text_of, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,11 @@ class ClaudeSession:
 def _key(what: str, record: Record, said: str) -> str:
     """What tells an event from all others: the record's id, or where it has none what it says, and when."""
     uuid = word(record, "uuid")
-    return f"{what}:{uuid}" if uuid else f"{what}:{word(record, 'sessionId')}:{word(record, 'timestamp')}:{said}"
+    return (
+        f"{what}:{uuid}"
+        if uuid
+        else f"{what}:{word(record, 'sessionId')}:{word(record, 'timestamp')}:{safe_part(said)}"
+    )
 
 
 def _told(event_name: str, record: Record, key: str, **fields: Any) -> Told:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.memory.transcripts.told import OpenCalls, Record, Told, inside, text_of, word
+from deltos.domains.memory.transcripts.told import OpenCalls, Record, Told, inside, safe_part, text_of, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,9 @@ class CodexSession:
     def _prompted(self, record: Record, prompt: str) -> Told:
         self._prompts += 1
         begun = word(self._meta, "forked_from_id", "session_id", "id")
-        return self._told("UserPromptSubmit", record, f"prompt:{begun}:{self._prompts}:{prompt}", prompt=prompt)
+        return self._told(
+            "UserPromptSubmit", record, f"prompt:{begun}:{self._prompts}:{safe_part(prompt)}", prompt=prompt
+        )
 
     def _read_item(self, record: Record, item: Record) -> Iterator[Told]:
         match item.get("type"):

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from deltos.digest import sha256
-from deltos.domains.memory.transcripts.told import Record, Told, inside, text_of, word
+from deltos.domains.memory.transcripts.told import Record, Told, inside, safe_part, text_of, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,7 +129,7 @@ def _hash(path: str) -> str:
 
 def _prompt_key(session: Record, said: str) -> str:
     """The same for a prompt in the log and in the chat."""
-    return f"prompt:{word(session, 'sessionId')}:{said.strip()}"
+    return f"prompt:{word(session, 'sessionId')}:{safe_part(said)}"
 
 
 def _parts(content: object) -> list[object]:

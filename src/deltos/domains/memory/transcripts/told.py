@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from deltos.domains.memory.redact import redact_long, storable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -11,6 +13,7 @@ Record: TypeAlias = dict[str, Any]
 
 # Calls of tools whose answer has not come yet; a file with more is no session of an agent.
 MOST_OPEN_CALLS = 1_000
+_LONGEST_KEY = 4_000
 
 
 class Told(NamedTuple):
@@ -50,6 +53,11 @@ class OpenCalls:
     def end(self, call_id: object) -> tuple[str, object] | None:
         """The name and the input of the call that is answered; None for an unknown one."""
         return self._calls.pop(call_id, None) if isinstance(call_id, str) else None
+
+
+def safe_part(said: str) -> str:
+    """As much of a text as its event's key needs: without secrets, which could be guessed from a digest."""
+    return redact_long(storable(said.strip()), most=_LONGEST_KEY)
 
 
 def text_of(content: object) -> str:
