@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 QUESTIONS = Path(__file__).with_name("questions") / "memory_kinds.jsonl"
 TRAINING = QUESTIONS.with_name("memory_kinds_training.jsonl")
+REGISTERS = QUESTIONS.with_name("memory_kinds_registers.jsonl")
 NONE = "none"
 
 
@@ -38,6 +39,7 @@ class Labelled:
     project: str
     also: str = ""
     span: str = ""
+    register: str = ""  # how it is written; texts without one are a register of their own for each file
 
     @property
     def is_agent(self) -> bool:
@@ -57,6 +59,7 @@ def labelled(path: Path, *, part: str) -> list[Labelled]:
             row["project"],
             row.get("also") or "",
             row.get("span") or "",
+            row.get("register") or path.stem,
         )
         for row in rows
         if part in ("all", row.get("part", "open"))

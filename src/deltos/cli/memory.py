@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deltos.cli.command import Run, Subparsers
-    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.memory import Memory, ObservationLookup
     from deltos.domains.memory.search import MemoryHit, MemoryResults
     from deltos.model import Project
     from deltos.store.observations import Observation
@@ -180,7 +180,7 @@ def _add(args: argparse.Namespace) -> int:
 def _search(args: argparse.Namespace) -> int:
     limit = max(1, min(args.limit, _MOST_RESULTS))
     with _memory() as memory:
-        project_id = args.project_id or memory.as_known(_project()).project_id
+        project_id = _project_id(args, memory)
         if args.project_id:
             memory.expect_project(args.project_id)
         if args.batch:
@@ -268,7 +268,7 @@ def _forget(args: argparse.Namespace) -> int:
         args.query, args.session_id, args.kind, _moment(args.since, "--since"), _moment(args.until, "--until")
     )
     with _memory() as memory:
-        project_id = args.project_id or memory.as_known(_project()).project_id
+        project_id = _project_id(args, memory)
         rows = memory.chosen(choice, project_id)
         if not rows:
             raise NotFound(
@@ -278,7 +278,7 @@ def _forget(args: argparse.Namespace) -> int:
             print("Nothing was forgotten.", file=sys.stderr)
             return 1
         lookup = memory.forget([row.id for row in rows], project_id=project_id)
-    _report(args, {"ids": [row.id for row in lookup.found], "unknown": []}, forgotten_text(lookup, restored=False))
+    _report(args, _facts(lookup), forgotten_text(lookup, restored=False))
     return 0
 
 
@@ -308,14 +308,8 @@ def _restore(args: argparse.Namespace) -> int:
 
 def _hide(args: argparse.Namespace, *, restore: bool) -> int:
     with _memory() as memory:
-        project_id = args.project_id or memory.as_known(_project()).project_id
-        lookup = memory.forget(args.ids, restore=restore, project_id=project_id)
-    if not lookup.found:
-        raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
-    if args.json:
-        print_json({"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)})
-    else:
-        print(forgotten_text(lookup, restored=restore))
+        lookup = _known(args, memory.forget(args.ids, restore=restore, project_id=_project_id(args, memory)))
+    _report(args, _facts(lookup), forgotten_text(lookup, restored=restore))
     return 0
 
 
@@ -329,20 +323,32 @@ def _unpin(args: argparse.Namespace) -> int:
 
 def _mark(args: argparse.Namespace, *, unpin: bool) -> int:
     with _memory() as memory:
-        project_id = args.project_id or memory.as_known(_project()).project_id
-        lookup = memory.pin(args.ids, unpin=unpin, project_id=project_id)
-    if not lookup.found:
-        raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
+        lookup = _known(args, memory.pin(args.ids, unpin=unpin, project_id=_project_id(args, memory)))
     done = ", ".join(shown_id(row.id) for row in lookup.found)
     unknown = f". Unknown: {', '.join(lookup.unknown)}" if lookup.unknown else ""
-    facts = {"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)}
-    _report(args, facts, f"{'Unpinned' if unpin else 'Pinned'} {done}{unknown}")
+    _report(args, _facts(lookup), f"{'Unpinned' if unpin else 'Pinned'} {done}{unknown}")
     return 0
+
+
+def _known(args: argparse.Namespace, lookup: ObservationLookup) -> ObservationLookup:
+    """What was found by the ids given, where that is anything."""
+    if not lookup.found:
+        raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
+    return lookup
+
+
+def _facts(lookup: ObservationLookup) -> dict[str, Any]:
+    return {"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)}
+
+
+def _project_id(args: argparse.Namespace, memory: Memory) -> str:
+    """The project that was named, or the one of this folder."""
+    return str(args.project_id or memory.as_known(_project()).project_id)
 
 
 def _supersede(args: argparse.Namespace) -> int:
     with _memory() as memory:
-        project_id = args.project_id or memory.as_known(_project()).project_id
+        project_id = _project_id(args, memory)
         older, newer = memory.supersede(args.older, args.newer, project_id=project_id)
     text = f"{shown_id(newer.id)} answers in the place of {shown_id(older.id)}, which stays in the timeline"
     _report(args, {"older": older.id, "newer": newer.id}, text)

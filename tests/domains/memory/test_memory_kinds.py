@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from benchmarks.memory_kinds import TRAINING, labelled, measure_right
+from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, labelled, measure_right
 
 from deltos.domains.memory.capture import capture
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, language_of
@@ -51,7 +51,7 @@ def told_at_start(memory: Memory, root: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("We always use tabs here", PREFERENCE),
+        ("We always use tabs in this repository, never spaces.", PREFERENCE),
         (RULE, PREFERENCE),
         ("We decided to use PostgreSQL because we need row locks.", DECISION),
         ("Wir nehmen jetzt doch Postgres, MySQL kann die Geodaten nicht vernünftig.", DECISION),
@@ -66,6 +66,13 @@ def told_at_start(memory: Memory, root: Path) -> str:
 )
 def test_choices_and_standing_rules_are_told_apart_in_five_languages(text: str, kind: str) -> None:
     assert judge(text).kind == kind
+
+
+@pytest.mark.parametrize("text", ["We always use tabs here", "from now on use pathlib instead of os.path"])
+def test_a_rule_that_names_no_scope_is_a_note_unless_it_is_as_sure_as_one_that_does(text: str) -> None:
+    judgement = judge(text)
+    assert judgement.kind == NOTE
+    assert judgement.score < judge("We always use tabs in this repository, never spaces.").score
 
 
 @pytest.mark.parametrize("text", ORDINARY)
@@ -130,13 +137,13 @@ def test_prompts_that_an_earlier_version_took_for_rules_are_not_told(memory: Mem
 def test_the_sentence_that_decides_comes_first_in_what_is_kept_of_a_long_prompt(memory: Memory, tmp_path: Path) -> None:
     prompt = (
         "Hi, I'd like a CSV import for contacts. Users upload a file, map the columns, see a preview of ten rows, "
-        "and confirm. Duplicates by email are merged. Max 5 MB for a start. As always here, long-running work goes "
-        "into a job and never into the request. The design is in Figma, ask Tom for access."
+        "and confirm. Duplicates by email are merged. Max 5 MB for a start. All long-running work in this project "
+        "goes into a job, never into the request. The design is in Figma, ask Tom for access."
     )
     keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
     [row] = kept(memory)
     assert row.kind == PREFERENCE
-    assert row.text.startswith("As always here, long-running work")
+    assert row.text.startswith("All long-running work in this project")
     assert prompt in row.text
 
 
@@ -180,10 +187,21 @@ def test_hostile_texts_are_judged_in_linear_time(unit: str) -> None:
     assert time.process_time() - start < 20  # a quadratic reader would need minutes
 
 
-def test_the_weights_fit_the_texts_they_were_learned_from() -> None:
-    items = labelled(TRAINING, part="open")
+def test_a_quotation_stays_in_the_sentence_that_is_kept() -> None:
+    text = 'In this repository we never write "the system could not do it" in a message, always the cause.'
+    assert judge(text).sentence == text
+
+
+def test_an_answer_is_cut_into_sentences_as_it_is_judged(memory: Memory, tmp_path: Path) -> None:
+    answer = "I read the handler. The fix: e.g. `close()` was missing because of an early return.\n```\nbecause x\n```\nDone!"
+    keep(memory, tmp_path, "Stop", last_assistant_message=answer)
+    assert [row.text for row in kept(memory)] == ["The fix: e.g. `close()` was missing because of an early return."]
+
+
+def test_the_weights_are_precise_on_the_texts_they_were_learned_from() -> None:
+    items = [item for path in (QUESTIONS, REGISTERS, TRAINING) for item in labelled(path, part="open")]
     told = [(item, judge(item.text, is_agent=item.is_agent).kind) for item in items]
     positive = [(item, kind) for item, kind in told if kind in (DECISION, PREFERENCE)]
     right = sum(measure_right(item, kind) for item, kind in positive)
-    assert right / len(positive) > 0.95
-    assert right / sum(item.label != "none" for item in items) > 0.6
+    assert right / len(positive) > 0.98
+    assert right / sum(item.label != "none" for item in items) > 0.35

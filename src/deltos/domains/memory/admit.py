@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.commands import Effect, effect_of, work_of
 from deltos.domains.memory.events import Action, Event, Happening, Outcome, ToolUse
-from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge
+from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, prose_lines, split_sentences
 from deltos.domains.memory.model import Draft
 from deltos.domains.memory.redact import is_secret_file
 
@@ -231,9 +231,9 @@ def _score_of(judgement: Judgement) -> float | None:
 def _answer(text: str) -> Draft | None:
     """The sentences of an answer that decide or explain something."""
     judgement = judge(text, is_agent=True)
-    prose = re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL).strip()
-    whole = [s for s in re.split(_BETWEEN_SENTENCES, prose) if (20 if s.isascii() else 10) < len(s) < 500]
-    telling = [s.strip(" -*#>\t") for s in whole if re.search(_CHOICE, s) or re.search(_FINDING, s)]
+    sentences = [s for line in prose_lines(text)[0] for s in split_sentences(line.lstrip("#> \t"))]
+    whole = [s for s in sentences if (20 if s.isascii() else 10) < len(s) < 500]
+    telling = [s for s in whole if re.search(_CHOICE, s) or re.search(_FINDING, s)]
     if judgement.kind in (DECISION, PREFERENCE):
         told = dict.fromkeys((judgement.sentence, *telling))
         return Draft("\n".join([*told][:_SENTENCES]), judgement.kind, "agent", score=_score_of(judgement))

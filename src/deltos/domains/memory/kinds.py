@@ -8,7 +8,7 @@ from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 DECISION = "decision"
 PREFERENCE = "preference"
@@ -28,6 +28,7 @@ _CJK_PER_WORD = 2
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
 _SENTENCE_END = r"[.!?。！？…]"
 _TOKEN = r"[\w$'+#/%-]+|[^\w\s]"  # noqa: S105 - a pattern
+_QUOTE_MARK = "$QUOTE"
 _CLOSING = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
 _LOG_STARTS = (
     "at ", 'file "', "[19", "[20", "e (", "w (", "i (", "traceback", "caused by", "warning:", "error:", "error[",
@@ -61,6 +62,19 @@ _DETERMINERS = frozenset("the a an this that these those it its my our your thei
 _ARTICLES = frozenset("the der die das el la los las".split())
 _SPANISH_WE = ("amos", "emos", "imos")
 _CONDITIONS = ("if", "wenn", "falls", "si")
+_TECHNOLOGY = "tech"
+_SUBJECTS = frozenset("i we you he it det dem tech name s not all wh do1 code".split())
+_VERBS = frozenset("be was have do can must will ed do1".split())
+# What the endings of words that belong to no closed class tell, longer endings first.
+_ENDINGS = {
+    "en": {"ing": "ing", "ly": "ly", "ed": "ed", "s": "s"},
+    "de": {"eln": "infinitive", "ern": "infinitive", "en": "infinitive", "t": "ed"},
+    "es": {"amos": "we", "emos": "we", "imos": "we", "ado": "ed", "ada": "ed", "ido": "ed", "ida": "ed"}
+    | {"ar": "infinitive", "er": "infinitive", "ir": "infinitive", "s": "s"},
+}
+_CLAUSE_MARKS = "，。、；："
+_MOST_CLAUSES = 4
+_CJK_ENDS = "。！!.… "
 _CJK_CONDITIONS = ("如果", "要是", "もし")
 # What of the sentences around is worth knowing.
 _CONTEXT = frozenset(
@@ -90,12 +104,15 @@ class _Lexicon(NamedTuple):
 
     classes: "Mapping[str, tuple[str, ...]]"
     longest: "Mapping[str, int]"
+    tags: "Mapping[str, str]"  # of the words of closed classes, and of names of technologies
 
 
 class _Model(NamedTuple):
     """The data files as they are; the words of a language are put in order when a text is in it."""
 
     words: "Mapping[str, Mapping[str, Sequence[str]]]"
+    tags: "Mapping[str, Mapping[str, Sequence[str]]]"
+    technologies: "Sequence[str]"
     lexicons: dict[str, _Lexicon]
     constant: "Sequence[float]"
     weights: "Mapping[str, Sequence[float]]"
@@ -106,7 +123,9 @@ class _Model(NamedTuple):
     def lexicon(self, language: str) -> _Lexicon:
         """The word classes of a language."""
         if language not in self.lexicons:
-            self.lexicons[language] = _lexicon(self.words[language])
+            tags = dict.fromkeys(self.technologies, _TECHNOLOGY)
+            tags |= {word: tag for tag, words in self.tags.get(language, {}).items() for word in words}
+            self.lexicons[language] = _lexicon(self.words[language], tags)
         return self.lexicons[language]
 
 
@@ -138,12 +157,12 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
     """The sentences of a text in its writer's own words, with their features."""
     if len(text) > _START_CHARACTERS + _END_CHARACTERS:
         text = f"{text[:_START_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
-    own, has_foreign = _own_sentences(text)
+    own, shown, has_foreign = _own_sentences(text)
     if not own:
         return []
     language = language_of(" ".join(own)[:_LANGUAGE_CHARACTERS])
     if len(own) > _START_SENTENCES + _END_SENTENCES:
-        own = own[:_START_SENTENCES] + own[-_END_SENTENCES:]
+        own, shown = (all_[:_START_SENTENCES] + all_[-_END_SENTENCES:] for all_ in (own, shown))
     lexicon = _model().lexicon(language)
     if language in _SPACELESS:
         lexicon = _occurring(lexicon, own)
@@ -153,7 +172,7 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
     around.add("n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _FEW_SENTENCES else "n5")
     return [
         Sentence(sentence, frozenset(alone[at] | around | _position(at, len(own)) | _context(alone, at)))
-        for at, sentence in enumerate(own)
+        for at, sentence in enumerate(shown)
     ]
 
 
@@ -171,23 +190,34 @@ def language_of(text: str) -> str:
     return max(scores, key=lambda language: scores[language])
 
 
-def _own_sentences(text: str) -> tuple[list[str], bool]:
-    """The sentences that the writer wrote: no code, logs, tables or quotations; and whether there were any of these."""
-    sentences: list[str] = []
-    in_fence = has_foreign = False
+def prose_lines(text: str) -> tuple[list[str], bool]:
+    """The lines of a text outside of code fences, without the marks of lists; and whether it has such code."""
+    lines: list[str] = []
+    in_fence = has_fence = False
     for line in text.split("\n"):
         bare = line.strip()
         if bare.startswith("```"):
-            in_fence, has_foreign = not in_fence, True
-        elif in_fence or not bare:
-            continue
-        elif _is_log(bare.lower()):
+            in_fence, has_fence = not in_fence, True
+        elif bare and not in_fence:
+            lines.append(bare.lstrip("-* \t"))
+    return lines, has_fence
+
+
+def _own_sentences(text: str) -> tuple[list[str], list[str], bool]:
+    """The sentences that the writer wrote, with marks for quotations and as they are; no code, logs or tables, and
+    whether there were any of these."""
+    marked: list[str] = []
+    quotations: list[str] = []
+    lines, has_foreign = prose_lines(text)
+    for line in lines:
+        if _is_log(line.lower()):
             has_foreign = True
-        else:
-            unquoted = _without_quotations(bare.lstrip("-* \t"))
-            has_foreign = has_foreign or "$QUOTE" in unquoted
-            sentences += _split(unquoted)
-    return sentences, has_foreign
+            continue
+        unquoted, quoted = _without_quotations(line)
+        quotations += quoted
+        marked += split_sentences(unquoted)
+    following = iter(quotations)
+    return marked, [_with_quotations(sentence, following) for sentence in marked], has_foreign or bool(quotations)
 
 
 def _is_log(line: str) -> bool:
@@ -200,11 +230,12 @@ def _is_log(line: str) -> bool:
     )
 
 
-def _without_quotations(line: str) -> str:
-    """A line with its quotations replaced by a mark; short ones are names and stay."""
+def _without_quotations(line: str) -> tuple[str, list[str]]:
+    """A line with its quotations replaced by a mark, and these; short ones are names and stay."""
     if not any(opening in line for opening in _CLOSING):
-        return line
+        return line, []
     kept: list[str] = []
+    quotations: list[str] = []
     unclosed: set[str] = set()  # looked for once: else a row of opening marks would cost the square of its length
     at = start = 0
     while at < len(line):
@@ -215,12 +246,23 @@ def _without_quotations(line: str) -> str:
             at += 1
             continue
         inner = line[at + 1 : end]
-        kept += [line[start:at], " $QUOTE " if count_words(inner) >= _QUOTED_WORDS else f" {inner} "]
+        if count_words(inner) >= _QUOTED_WORDS:
+            kept += [line[start:at], f" {_QUOTE_MARK} "]
+            quotations.append(line[at : end + 1])
+        else:
+            kept += [line[start:at], f" {inner} "]
         at = start = end + 1
-    return "".join([*kept, line[start:]])
+    return "".join([*kept, line[start:]]), quotations
 
 
-def _split(line: str) -> list[str]:
+def _with_quotations(sentence: str, following: "Iterator[str]") -> str:
+    """A sentence with the next quotations in the places of its marks."""
+    first, *others = (part.strip() for part in sentence.split(_QUOTE_MARK))
+    return " ".join([first, *(f"{next(following, _QUOTE_MARK)} {other}" for other in others)]).strip()
+
+
+def split_sentences(line: str) -> list[str]:
+    """The sentences of a line."""
     sentences: list[str] = []
     start = 0
     for found in re.finditer(_SENTENCE_END, line):
@@ -275,14 +317,20 @@ def _features_without_spaces(sentence: str, language: str, lexicon: _Lexicon) ->
     features = {name for phrase, names in lexicon.classes.items() if phrase in marked for name in names}
     features |= {f"{language}:{pair}" for pair in map("".join, pairwise(marked)) if not pair.isascii()}
     features |= {"comma"} if any(mark in sentence for mark in "，、,") else set()
+    features.add(f"clauses{min(_MOST_CLAUSES, 1 + sum(map(sentence.count, _CLAUSE_MARKS)))}")
+    named = sum(token in lexicon.tags for token in re.findall(_TOKEN, sentence.lower()))
+    features |= {"tech"} if named else set()
+    features |= {"tech2"} if named > 1 else set()
+    features |= {f"{language}:{sentence.lower().rstrip(_CJK_ENDS)[-length:]}$" for length in (2, 3)}
     features |= {"proper"} if any(character.isascii() and character.isalpha() for character in sentence) else set()
     return features | ({"if1"} if sentence.startswith(_CJK_CONDITIONS) else set())
 
 
 def _features_of_words(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
-    spoken = sentence.replace("’", "'").replace("$QUOTE", "$quote")
-    tokens = ["$num" if token[0].isdigit() else token for token in re.findall(_TOKEN, spoken.lower())]
-    features = _classes_of(["^", *tokens, "$"], lexicon)
+    spoken = sentence.replace("’", "'").replace(_QUOTE_MARK, "$quote")
+    written: list[str] = re.findall(_TOKEN, spoken)
+    tokens = ["$num" if token[0].isdigit() else token.lower() for token in written]
+    features = _classes_of(["^", *tokens, "$"], lexicon) | _form(written, language, lexicon.tags)
     features |= {f"{language}:{token}" for token in tokens if token[0].isalpha()}
     if not tokens:
         return features
@@ -299,6 +347,44 @@ def _features_of_words(sentence: str, language: str, lexicon: _Lexicon) -> set[s
     if language == "en":
         facts |= _english_forms(tokens)
     return features | {name for name, holds in facts.items() if holds}
+
+
+def _form(tokens: "Sequence[str]", language: str, tags: "Mapping[str, str]") -> set[str]:
+    """Who does what in which mood, and with which kinds of words a sentence begins and ends."""
+    kinds = [_tag(token, language, tags, is_first=at == 0) for at, token in enumerate(tokens)]
+    while kinds and kinds[-1] in (".", "!"):
+        kinds.pop()
+    row = ["^", *kinds, "$"]
+    subject = next((kind for kind in kinds if kind in _SUBJECTS), "none")
+    verb = next((kind for kind in kinds if kind in _VERBS), "none")
+    named = kinds.count(_TECHNOLOGY)
+    return {
+        *(f"/{kind}" for kind in kinds),
+        *(f"/{' '.join(row[:length])}" for length in (2, 3, 4)),
+        *(f"/{' '.join(row[-length:])}" for length in (2, 3)),
+        f"/subject {subject}",
+        f"/verb {verb}",
+        f"/subject {subject} verb {verb}",
+        *(("tech",) if named else ()),
+        *(("tech2",) if named > 1 else ()),
+    }
+
+
+def _tag(token: str, language: str, tags: "Mapping[str, str]", *, is_first: bool) -> str:
+    """The class of a word that belongs to a closed one; else how it is written."""
+    lower, initial = token.lower(), token[0]
+    if known := tags.get(lower):
+        return known
+    if not initial.isalnum():
+        return initial if initial in ",;:?!." else "code" if initial == "`" else "mark"
+    if initial.isdigit():
+        return "number"
+    if "_" in token or "/" in token or token[1:] != lower[1:]:
+        return "code"
+    if token != lower and not is_first and language != "de":
+        return "name"
+    endings = _ENDINGS[language].items()
+    return next((tag for ending, tag in endings if lower.endswith(ending) and len(lower) > len(ending) + 2), "x")
 
 
 def _english_forms(tokens: "Sequence[str]") -> dict[str, bool]:
@@ -383,11 +469,11 @@ def _model() -> _Model:
             json.loads(Path(__file__).with_name(name).read_text("utf-8"))
             for name in ("kind_words.json", "kind_weights.json")
         )
-        _loaded.append(_Model(words, {}, **learned))
+        _loaded.append(_Model(words["classes"], words["tags"], words["technologies"], {}, **learned))
     return _loaded[0]
 
 
-def _lexicon(classes: "Mapping[str, Sequence[str]]") -> _Lexicon:
+def _lexicon(classes: "Mapping[str, Sequence[str]]", tags: "Mapping[str, str]") -> _Lexicon:
     by_phrase: dict[str, tuple[str, ...]] = {}
     longest: dict[str, int] = {}
     for name, phrases in classes.items():
@@ -395,4 +481,4 @@ def _lexicon(classes: "Mapping[str, Sequence[str]]") -> _Lexicon:
             by_phrase[phrase] = (*by_phrase.get(phrase, ()), name)
             words = phrase.split()
             longest[words[0]] = max(longest.get(words[0], 1), len(words))
-    return _Lexicon(by_phrase, longest)
+    return _Lexicon(by_phrase, longest, tags)
