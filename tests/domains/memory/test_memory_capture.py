@@ -188,8 +188,10 @@ class TestAdmission:
     @pytest.mark.parametrize(
         ("prompt", "kind"),
         [
-            ("Please always run the linter first", "preference"),
-            ("Let's use SQLite instead of files", "decision"),
+            ("Please always run the linter before you commit", "preference"),
+            ("Please always run the linter first", "note"),
+            ("We decided to use SQLite instead of files.", "decision"),
+            ("Let's use SQLite instead of files", "note"),
             ("Why does the parser hang on empty input?", "request"),
         ],
     )
@@ -308,7 +310,7 @@ class TestAgents:
             "AfterAgent",
             **stamp,
             prompt="?",
-            prompt_response="We will keep the old parser rather than rewrite it.",
+            prompt_response="As agreed, we keep the old parser instead of rewriting it.",
         )
         agent.tell("PreCompress", **stamp, trigger="auto")
         assert [kind for kind, _ in agent.kept()] == ["preference", "error", "change", "decision"]
