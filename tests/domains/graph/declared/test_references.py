@@ -33,7 +33,7 @@ type Base struct{}
 func (b *Base) Log() {}  // -> Base
 
 type Server struct {
-	Base
+	Base // -> Base
 	db *s.DB // -> store/db.go:DB
 }
 
@@ -95,7 +95,7 @@ public class App extends Base implements Runner { // -> Base, Runner
         int m = top(1); // -> Maths.top
         List.of(1); // !-> of
         other().total(); // ?-> total
-        App again = new App(null); // -> App
+        App again = new App(null); // -> App, App.App
     }
     private Order helper() { return null; } // -> Order
 }
@@ -241,7 +241,7 @@ def test_c_names_come_from_included_headers_and_their_sources() -> None:
 #include "store.h"
 int store_save(struct store *s) { return s->size; }
 """,
-            "src/far.c": "int far_away(void) { return 1; }\n",
+            "src/far.c": "int far_away(void) { return 1; }\nstatic int hidden(void) { return 1; }\n",
             "src/main.c": """#include "store.h"  // -> include/store.h:
 #include "missing.h"
 #include <stdio.h>
@@ -250,7 +250,8 @@ int main(void) {
   struct store s; // -> include/store.h:store
   store_save(&s); // -> src/store.c:store_save
   helper(&s); // -> helper
-  far_away(); // ?-> far_away
+  far_away(); // -> src/far.c:far_away
+  hidden(); // !-> hidden
   return 0;
 }
 """,

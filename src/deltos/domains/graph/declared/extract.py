@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
+from deltos.domains.graph.declared.declarations import Declarations
+from deltos.domains.graph.declared.environment import Environment
 from deltos.domains.graph.declared.facts import (
-    UNKNOWN,
+    TYPE_SIGN,
     Occurrence,
     ScopeTypes,
     SourceBody,
@@ -15,6 +19,7 @@ from deltos.domains.graph.declared.facts import (
 )
 from deltos.domains.graph.declared.imports import read_import, read_package
 from deltos.domains.graph.declared.shapes import SHAPES, GrammarShape
+from deltos.domains.graph.declared.written import Written, first_child
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.kernel.resolver import FileFacts
 
@@ -23,13 +28,19 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
+    from deltos.domains.graph.declared.declarations import Binding
     from deltos.domains.graph.declared.facts import AccessPath, ImportClause
     from deltos.languages.model import Definition
     from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import ParsedFile
 
 TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
-_LONGEST_PATH = 8
+_TYPE_ROLES = frozenset({"type", "inherit", "create"})
+_GENERIC_NAMES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
+_ASSIGNING = frozenset({"assignment_expression", "assignment"})
+_PROTOTYPES = frozenset({"declaration", "field_declaration", "type_definition"})
+_NO_SOURCES = frozenset({"property", "variable", "namespace"})
+_CALLABLE = frozenset({"function", "method"})
 
 
 @dataclass(slots=True)
@@ -37,12 +48,29 @@ class _DeclaredScope:
     """What the declarations inside one definition say."""
 
     types: dict[str, AccessPath] = field(default_factory=dict)
-    bases: list[AccessPath] = field(default_factory=list)
-    returns: AccessPath = ()
+    bases: list[str] = field(default_factory=list)
+    returns: str = ""
 
     def frozen(self) -> ScopeTypes:
         """The same as it is stored, in an order of its own."""
         return ScopeTypes(dict(sorted(self.types.items())), tuple(dict.fromkeys(self.bases)), self.returns)
+
+
+class _Visit(NamedTuple):
+    """A node to be read, and as what its name is used."""
+
+    node: tree_sitter.Node
+    role: str
+
+
+class _Bind(NamedTuple):
+    """Names to be bound once the declaration that binds them was read: its own types and values do not see them."""
+
+    bindings: list[Binding]
+
+
+class _Close(NamedTuple):
+    """The end of a scope."""
 
 
 def extract(file: ParsedFile) -> FileFacts:
@@ -67,12 +95,15 @@ class _SourceReader:
         definitions: Sequence[Definition],
         symbols: Sequence[Symbol],
     ) -> None:
-        self._data = data
         self._shape = shape
         self._language = language
         self._symbols = symbols
         self._spans = _Spans(definitions, symbols)
+        self._environment = Environment()
+        self._written = Written(data, shape, self._environment)
+        self._declarations = Declarations(self._written, shape, language)
         self._names = {(symbol.line, symbol.name) for symbol in symbols}
+        self._bound: set[int] = set()
         self._uses: list[Occurrence] = []
         self._imports: list[ImportClause] = []
         self._import_lines: list[int] = []
@@ -81,29 +112,15 @@ class _SourceReader:
 
     def read(self, root: tree_sitter.Node) -> None:
         """Visit every node once, outermost first; without recursion, for source may nest without end."""
-        pending: list[tuple[tree_sitter.Node, str]] = [(root, "read")]
-        shape = self._shape
+        pending: list[_Visit | _Bind | _Close] = [_Visit(root, "read")]
         while pending:
-            node, role = pending.pop()
-            kind = node.type
-            if kind in shape.skipped:
-                continue
-            if kind in shape.imports:
-                found = list(read_import(self._language, node, self._text))
-                self._imports.extend(found)
-                self._import_lines.extend([node.start_point[0] + 1] * len(found))
-                if found or kind != "call":  # Ruby's imports are calls like any other
-                    continue
-            if kind in shape.packages:
-                self._package = self._package or read_package(node, self._text)
-                name = node.child_by_field_name("name") or _first(node)  # says where this file is, refers to nothing
-                pending.extend((child, "read") for child in reversed(node.named_children) if child != name)
-                continue
-            if kind in shape.names and not node.child_count:
-                self._note(node, "type" if role == "read" and kind == "type_identifier" else role, None)
-                continue
-            self._declare(node, kind)
-            pending.extend(reversed(list(self._children(node, kind, role))))
+            step = pending.pop()
+            if isinstance(step, _Visit):
+                pending.extend(reversed(self._visit(step.node, step.role)))
+            elif isinstance(step, _Bind):
+                self._bind(step.bindings)
+            else:
+                self._environment.close()
 
     def facts(self) -> FileFacts:
         """Everything read, in the form that is stored."""
@@ -111,21 +128,113 @@ class _SourceReader:
         tops = [
             TopDefinition(symbol.name, symbol.key, symbol.kind)
             for symbol in self._symbols
-            if not _inside_type(symbol.key, type_keys) and "#" not in symbol.key
+            if not self._is_member(symbol) and "#" not in symbol.key
         ]
         interface = SourceInterface(
             self._package,
             tuple(tops),
-            {key: s.frozen() for key, s in sorted(self._scopes.items()) if key in type_keys or s.returns},
+            {key: s.frozen() for key, s in sorted(self._scopes.items()) if s.types or s.bases or s.returns},
             tuple(self._imports),
             tuple(sorted(type_keys)),
             {symbol.key: symbol.kind for symbol in self._symbols},
+            tuple(sorted(symbol.key for symbol in self._symbols if self._is_file_local(symbol))),
         )
-        locals_ = {key: scope.types for key, scope in self._scopes.items()}
-        body = SourceBody(tuple(self._uses), locals_, tuple(self._import_lines))
-        return FileFacts(tuple(self._symbols), interface, body)
+        return FileFacts(tuple(self._symbols), interface, SourceBody(tuple(self._uses), tuple(self._import_lines)))
+
+    def _is_member(self, symbol: Symbol) -> bool:
+        """Whether a definition belongs to a type, or is local to a function."""
+        container = symbol.key.rpartition(".")[0]
+        if symbol.kind == "method" and container:
+            return True  # also of a type that another file defines
+        while container:
+            if container in self._spans.type_keys or container in self._spans.function_keys:
+                return True
+            container = container.rpartition(".")[0]
+        return False
+
+    def _is_file_local(self, symbol: Symbol) -> bool:
+        return self._language in ("c", "cpp") and symbol.signature.startswith("static ")
 
     # --- nodes
+
+    def _visit(self, node: tree_sitter.Node, role: str) -> list[_Visit | _Bind | _Close]:
+        """Read a node; what is to be read of it, in order."""
+        shape, kind = self._shape, node.type
+        if kind in shape.skipped:
+            return []
+        if kind in shape.imports and self._import(node, kind):
+            return []
+        if kind in shape.packages:
+            self._package = self._package or read_package(node, self._written.text)
+            name = node.child_by_field_name("name") or first_child(node)  # says where this file is, refers to nothing
+            return [_Visit(child, "read") for child in node.named_children if child != name]
+        if kind in shape.names and not node.child_count:
+            self._note(node, "type" if role == "read" and kind == "type_identifier" else role, None)
+            return []
+        if kind == "variable_name":
+            return []  # PHP's variables are nothing else
+        if kind == "token_tree":
+            return self._tokens(node)
+        return self._inside(node, kind, role)
+
+    def _inside(self, node: tree_sitter.Node, kind: str, role: str) -> list[_Visit | _Bind | _Close]:
+        shape = self._shape
+        opens = kind in shape.scopes or (kind in _PROTOTYPES and self._declarations.is_prototype(node))
+        self._declarations.note(node)
+        if opens:
+            self._environment.open()
+        if kind in shape.type_parameters:
+            self._bind_type_parameter(node)
+        if kind in shape.functions:
+            self._declare_return(node)
+        self._read_special(node, kind)
+        steps: list[_Visit | _Bind | _Close] = [_Visit(*each) for each in self._children(node, kind, role)]
+        if kind in shape.locals or kind in shape.fields:
+            bindings = self._declared(node, kind)
+            if bindings and opens:
+                steps = self._bound_inside(node, bindings, steps)
+            elif bindings:
+                steps.append(_Bind(bindings))
+        if opens:
+            steps.append(_Close())
+        return steps
+
+    def _read_special(self, node: tree_sitter.Node, kind: str) -> None:
+        """What only one language writes."""
+        line = node.start_point[0] + 1
+        if kind == "explicit_constructor_invocation":
+            called = node.child_by_field_name("constructor")
+            if called is not None:
+                name = self._written.text(called)
+                self._uses.append(Occurrence(line, self._spans.key_at(line), name, "construct", None))
+        elif kind == "type_definition":
+            self._bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
+        elif kind == "ordered_field_declaration_list" and self._spans.type_at(line):
+            types = self._scope(self._spans.type_at(line)).types
+            for position, each in enumerate(node.children_by_field_name("type")):
+                types.setdefault(str(position), (TYPE_SIGN + self._written.type_text(each),))
+
+    def _bound_inside(
+        self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Visit | _Bind | _Close]
+    ) -> list[_Visit | _Bind | _Close]:
+        """A loop or a case binds names for its body alone, after its own value was read."""
+        body = node.child_by_field_name("body")
+        if node.type == "match_arm":
+            body = node.child_by_field_name("value")
+        before = [step for step in steps if isinstance(step, _Visit) and body is not None and step.node != body]
+        after = [step for step in steps if isinstance(step, _Visit) and (body is None or step.node == body)]
+        return [*before, _Bind(bindings), *after]
+
+    def _import(self, node: tree_sitter.Node, kind: str) -> bool:
+        """Note what an import brings; whether there is nothing else in it to be read."""
+        within = self._spans.module_at(node.start_point[0] + 1) if self._language == "rust" else ""
+        found = list(read_import(self._language, node, self._written.text))
+        for clause, place in found:
+            self._imports.append(replace(clause, within=within) if within else clause)
+            self._import_lines.append(place.start_point[0] + 1)
+        if kind == "mod_item":
+            return node.child_by_field_name("body") is None
+        return bool(found) or kind != "call"  # Ruby's imports are calls like any other
 
     def _children(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         shape = self._shape
@@ -138,243 +247,139 @@ class _SourceReader:
             role = "decorate"
         elif kind in shape.types and role in ("read", "type"):
             role = "type"
-        called = _first(node) if kind in _GENERIC_NAMES and role == "call" else self._callee(node, kind)
+        is_creation = kind in shape.creations
+        called = first_child(node) if kind in _GENERIC_NAMES and role == "call" else self._written.callee(node, kind)
         for child in node.named_children:
             if child == called:
-                yield child, "call"
+                yield child, "create" if is_creation else "call"
+            elif role == "create":
+                yield child, role if child == first_child(node) else "type"
             elif role in ("inherit", "decorate") and child.type in ("argument_list", "arguments", "value_arguments"):
                 yield child, "read"
+            elif role == "inherit" and child.type in ("type_arguments", "template_argument_list", "type_argument_list"):
+                yield child, "type"
             else:
                 yield child, role if role != "call" else "read"
 
-    def _callee(self, node: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
-        if kind in self._shape.creations:
-            return node.child_by_field_name("type") or node.child_by_field_name("name") or _first(node)
-        if kind not in self._shape.calls:
-            return None
-        name = self._shape.calls[kind]
-        return node.child_by_field_name(name) if name else _first(node)
-
     def _member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Note the member's name with the path to it; go on with the object and the arguments."""
-        receiver, name = self._member_parts(node, kind)
+        receiver, name = self._written.member_parts(node, kind)
         if name is None:
             yield from ((child, "read") for child in node.named_children)
             return
         if name.child_count and name.type not in self._shape.members:
-            name = _first(name) or name  # a generic name: `Foo<T>`
+            name = first_child(name) or name  # a generic name: `Foo<T>`
         if receiver is None:
             self._note(name, "call" if kind in self._shape.calls else role, None)
         else:
             is_call = role == "call" or self._shape.calls.get(kind) in ("name", "method")
-            self._note(name, "call" if is_call else role, self._path(receiver))
+            self._note(name, "call" if is_call else role, self._written.path(receiver))
             yield receiver, "read"
         for child in node.named_children:
             if child not in (receiver, name):
                 yield child, "read"
 
-    def _member_parts(
-        self, node: tree_sitter.Node, kind: str
-    ) -> tuple[tree_sitter.Node | None, tree_sitter.Node | None]:
-        object_field, name_field = self._shape.members[kind]
-        children = node.named_children
-        name = node.child_by_field_name(name_field) if name_field else (children[-1] if children else None)
-        if object_field:
-            return node.child_by_field_name(object_field) or _keyword(node, self._shape), name
-        return (children[0] if len(children) > 1 else _keyword(node, self._shape)), name
-
     def _note(self, node: tree_sitter.Node, role: str, receiver: AccessPath | None) -> None:
-        name = self._text(node)
+        name = self._written.text(node)
         line = node.start_point[0] + 1
         if receiver is None and (line, name) in self._names:
             self._names.discard((line, name))  # the definition itself
             return
-        if name in self._shape.receivers or not name:
+        if name in self._shape.receivers or not name or (receiver is None and self._is_bound(node, name, role)):
             return
         if role == "inherit":
             owner = self._spans.type_at(line)
             if owner:
-                self._scope(owner).bases.append((*(receiver or ()), name))
+                self._scope(owner).bases.append(".".join((*(receiver or ()), name)))
         self._uses.append(Occurrence(line, self._spans.key_at(line), name, role, receiver))
 
-    # --- paths
-
-    def _path(self, node: tree_sitter.Node | None) -> AccessPath:
-        """How an expression is reached from names; a step that is no name or call is unknown."""
-        steps: list[str] = []
-        suffix = ""
-        while node is not None and len(steps) < _LONGEST_PATH:
-            kind = node.type
-            if kind in self._shape.members:
-                receiver, name = self._member_parts(node, kind)
-                if kind in self._shape.calls and self._shape.calls[kind] in ("name", "method"):
-                    suffix = "()"
-                steps.append(self._last(name) + suffix)
-                suffix = ""
-                node = receiver
-                if node is None:
-                    return tuple(reversed(steps))
-            elif kind in self._shape.calls or kind in self._shape.creations:
-                node, suffix = self._callee(node, kind), "()"
-            elif kind in _TRANSPARENT:
-                node = _first(node)
-            else:
-                steps.append(self._simple(node) + suffix)
-                return tuple(reversed(steps))
-        return (UNKNOWN, *reversed(steps))
-
-    def _simple(self, node: tree_sitter.Node) -> str:
-        text = self._text(node)
-        if node.type in self._shape.names or text in self._shape.receivers or node.type in _VARIABLES:
-            return text
-        if node.type in self._shape.types:
-            return self._last(node)
-        return text if text in ("crate", "super") else UNKNOWN
-
-    def _last(self, node: tree_sitter.Node | None) -> str:
-        """The name in a type or name node: `Foo` of `*pkg.Foo[T]`."""
-        while node is not None and node.child_count:
-            inner = node.child_by_field_name("name") or node.child_by_field_name("type") or _first(node)
-            if inner is None:
-                break
-            node = inner
-        return self._text(node) if node is not None else UNKNOWN
-
-    def _type_path(self, node: tree_sitter.Node) -> AccessPath:
-        """A declared type as a path: `("pkg", "Foo")`."""
-        while node.type not in self._shape.members and node.child_count:
-            inner = node.child_by_field_name("type") or node.child_by_field_name("name") or _first(node)
-            if inner is None:
-                break
-            node = inner
-        return self._path(node)
+    def _is_bound(self, node: tree_sitter.Node, name: str, role: str) -> bool:
+        """Whether a name is a variable or a type parameter here, or is just being bound."""
+        if node.start_byte in self._bound:
+            return True
+        if role in _TYPE_ROLES or node.type == "type_identifier":
+            return self._environment.is_type(name)
+        if role == "call" and self._shape.has_function_names:
+            return False
+        return self._environment.value(name) is not None
 
     # --- declarations
 
-    def _declare(self, node: tree_sitter.Node, kind: str) -> None:
-        shape = self._shape
-        if kind in shape.functions:
-            self._declare_return(node)
-        if kind not in shape.locals and kind not in shape.fields:
-            return
+    def _declared(self, node: tree_sitter.Node, kind: str) -> list[Binding]:
+        """The variables that a node binds; members are noted with their type instead."""
+        found = self._declarations.bindings(node)
+        if kind != "type_case":  # a case binds the name of its switch again
+            found = [binding for binding in found if binding.leaf.start_byte not in self._bound]
         line = node.start_point[0] + 1
-        key = self._spans.type_at(line) if kind in shape.fields and not self._spans.is_in_function(line) else ""
-        scope = self._scope(key or self._spans.key_at(line))
-        declared = self._declared_type(node)
-        for name, value in self._declarators(node):
-            path = declared or (self._path(value) if value is not None else (UNKNOWN,))
+        owner = self._spans.type_at(line) if kind in self._shape.fields and not self._spans.is_in_function(line) else ""
+        if kind in self._shape.fields and self._language == "go" and not found:
+            embedded = node.child_by_field_name("type")
+            if owner and embedded is not None:
+                self._scope(owner).bases.append(self._written.type_text(embedded))
+        self._bound.update(binding.leaf.start_byte for binding in found)
+        kept: list[Binding] = []
+        for binding in found:
+            name = self._written.text(binding.leaf)
             if name.startswith("@"):  # Ruby's instance variables are the object's, wherever they are assigned
-                self._scope(self._spans.type_at(line)).types.setdefault(name, path)
-            else:
-                scope.types.setdefault(name.removeprefix("$") if key else name, path)
-        if kind in shape.fields and declared and self._language == "go" and not node.child_by_field_name("name"):
-            scope.bases.append(declared)  # an embedded struct
+                self._scope(self._spans.type_at(line)).types.setdefault(name, binding.path)
+            elif owner:
+                self._scope(owner).types.setdefault(name.removeprefix("$"), binding.path)
+            elif not self._environment.depth:
+                self._scope("").types.setdefault(name, binding.path)
+            elif self._language == "ruby" and name[:1].isupper():
+                continue  # a constant, which is a definition
+            elif kind not in _ASSIGNING or self._environment.value(name) is None:
+                kept.append(binding)
+            if owner and kind.endswith("parameter"):  # of a constructor: a property as well
+                kept.append(binding)
+        return kept
+
+    def _bind(self, bindings: list[Binding]) -> None:
+        for binding in bindings:
+            self._environment.bind(self._written.text(binding.leaf), binding.path)
+
+    def _bind_type_parameter(self, node: tree_sitter.Node) -> None:
+        names = node.children_by_field_name("name") or [n for n in node.named_children[:1] if not n.child_count]
+        names = names or [n for n in node.named_children if n.type == "type_identifier"][:1]
+        for name in names:
+            self._environment.bind_type(self._written.text(name))
+            self._bound.add(name.start_byte)
 
     def _declare_return(self, node: tree_sitter.Node) -> None:
         for name in ("return_type", "result", "returns", "type"):
             declared = node.child_by_field_name(name)
             if declared is not None:
-                self._scope(self._spans.key_at(node.start_point[0] + 1)).returns = self._type_path(declared)
+                self._scope(self._spans.key_at(node.start_point[0] + 1)).returns = self._written.type_text(declared)
                 return
-
-    def _declared_type(self, node: tree_sitter.Node) -> AccessPath:
-        declared = node.child_by_field_name("type")
-        if declared is None:
-            declared = next((child for child in node.named_children if child.type in self._shape.types), None)
-            if declared is None or node.type in _UNTYPED:
-                inner = next((c for c in node.named_children if c.type == "variable_declaration"), None)
-                return self._declared_type(inner) if inner is not None else ()
-        path = self._type_path(declared)
-        return () if path[-1] in ("var", "auto", "val", UNKNOWN) or declared.type == "implicit_type" else path
-
-    def _declarators(self, node: tree_sitter.Node) -> Iterable[tuple[str, tree_sitter.Node | None]]:
-        """Each name that a declaration introduces, with the value it starts with."""
-        inner = [child for child in node.named_children if child.type in _DECLARATORS]
-        if inner:
-            for child in inner:
-                value = _value(child) or (_value(node) if len(inner) == 1 else None)
-                yield from ((name, value) for name, _ in self._declarators(child))
-            return
-        target = next((t for name in _TARGET_FIELDS if (t := node.child_by_field_name(name)) is not None), None)
-        if target is None:
-            target = next(
-                (child for child in node.named_children if child.type in (*self._shape.names, *_VARIABLES)), None
-            )
-        if target is None:
-            return
-        leaves = list(_leaves(target, self._shape.names | _VARIABLES))
-        value = _value(node)
-        for leaf in leaves:
-            yield self._text(leaf), value if len(leaves) == 1 else None
 
     def _scope(self, key: str) -> _DeclaredScope:
         return self._scopes.setdefault(key, _DeclaredScope())
 
-    def _text(self, node: tree_sitter.Node) -> str:
-        return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    # --- the tokens of Rust's macros
 
-
-_TRANSPARENT = frozenset(
-    (
-        "parenthesized_expression await_expression unary_expression reference_expression expression_list "
-        "pointer_expression try_expression generic_name template_type literal_element argument"
-    ).split()
-)
-_VARIABLES = frozenset(
-    (
-        "variable_name instance_variable field_identifier simple_identifier package_identifier relative_scope self "
-        "this super crate this_expression namespace_name"
-    ).split()
-)
-_GENERIC_NAMES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
-_DECLARATORS = frozenset({"variable_declarator", "init_declarator", "property_element", "variable_declaration"})
-_UNTYPED = frozenset(
-    {"assignment_expression", "assignment", "short_var_declaration", "method_parameters", "block_parameters"}
-)
-_TARGET_FIELDS = ("name", "declarator", "pattern", "left")
-
-
-def _first(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    return node.named_children[0] if node.named_child_count else None
-
-
-def _keyword(node: tree_sitter.Node, shape: GrammarShape) -> tree_sitter.Node | None:
-    """An object that is a bare keyword: `this` is no named node in some grammars."""
-    first = node.children[0] if node.child_count else None
-    return first if first is not None and first.type in shape.receivers else None
-
-
-def _value(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    value = node.child_by_field_name("value") or node.child_by_field_name("right")
-    if value is None and node.named_child_count > 1 and node.type in (*_DECLARATORS, "property_declaration"):
-        value = node.named_children[-1]
-    return value
-
-
-def _leaves(node: tree_sitter.Node, kinds: frozenset[str]) -> Iterable[tree_sitter.Node]:
-    """The names in a declared pattern; not those of its types."""
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        if current.type in kinds:
-            yield current
-        elif current.type not in (
-            "parameter_list",
-            "field_expression",
-            "call",
-            "element_reference",
-            "member_access_expression",
-        ):
-            pending.extend(reversed(current.named_children))
-
-
-def _inside_type(key: str, type_keys: frozenset[str]) -> bool:
-    container = key.rpartition(".")[0]
-    while container:
-        if container in type_keys:
-            return True
-        container = container.rpartition(".")[0]
-    return False
+    def _tokens(self, node: tree_sitter.Node) -> list[_Visit | _Bind | _Close]:
+        """A macro's arguments are mere tokens: names, and paths of names joined by dots."""
+        inner: list[_Visit | _Bind | _Close] = []
+        path: AccessPath = ()
+        tokens = node.children
+        for position, token in enumerate(tokens):
+            if token.type == "token_tree":
+                inner.append(_Visit(token, "read"))
+                path = path if path and path[-1].endswith("()") else ()
+            elif token.type in self._shape.names or token.type in ("self", "crate", "super"):
+                following = tokens[position + 1] if position + 1 < len(tokens) else None
+                is_call = following is not None and following.type == "token_tree"
+                joined = position > 0 and tokens[position - 1].type in (".", "::") and bool(path)
+                self._note(token, "call" if is_call else "read", path if joined else None)
+                name = self._written.text(token)
+                start = (name,) if joined else self._environment.value(name) or (name,)
+                path = (*path, *start) if joined else start
+                path = (*path[:-1], f"{path[-1]}()") if is_call else path
+            elif token.type == "integer_literal" and path:
+                path = (*path, self._written.text(token))
+            elif token.type not in (".", "::"):
+                path = ()
+        return inner
 
 
 class _Spans:
@@ -382,18 +387,22 @@ class _Spans:
 
     def __init__(self, definitions: Sequence[Definition], symbols: Sequence[Symbol]) -> None:
         self.type_keys = frozenset(s.key for s in symbols if s.kind in TYPE_KINDS)
+        self.function_keys = frozenset(s.key for s in symbols if s.kind in _CALLABLE)
         last = max([definition.end_line for definition in definitions], default=0)
         self._keys = [""] * (last + 1)
         self._types = [""] * (last + 1)
+        self._modules = [""] * (last + 1)
         pairs = sorted(zip(definitions, symbols, strict=True), key=lambda pair: (pair[0].start_line, -pair[0].end_line))
         for definition, symbol in pairs:  # outer ones first, so that inner ones stay
-            if definition.kind in ("property", "variable", "module", "namespace"):
+            if definition.kind in _NO_SOURCES:
                 continue
             lines = slice(definition.start_line, definition.end_line + 1)
             count = definition.end_line + 1 - definition.start_line
             self._keys[lines] = [symbol.key] * count
             if symbol.key in self.type_keys:
                 self._types[lines] = [symbol.key] * count
+            if definition.kind == "module" or symbol.key in self.function_keys:
+                self._modules[lines] = [symbol.key] * count
 
     def key_at(self, line: int) -> str:
         """The innermost definition around a line that is no mere property; empty at the top level."""
@@ -403,7 +412,10 @@ class _Spans:
         """The innermost type around a line."""
         return self._types[line] if line < len(self._types) else ""
 
+    def module_at(self, line: int) -> str:
+        """The innermost module or function around a line, inside which an import holds."""
+        return self._modules[line] if line < len(self._modules) else ""
+
     def is_in_function(self, line: int) -> bool:
         """Whether the innermost definition around a line is a function."""
-        key = self.key_at(line)
-        return bool(key) and key not in self.type_keys
+        return self.key_at(line) in self.function_keys

@@ -12,9 +12,19 @@ from deltos.domains.graph.kernel.node import Node
 
 UNKNOWN = "?"
 """A step of an access path that cannot be followed."""
+ELEMENT = "[]"
+"""The step from a list, an array or a map to what it holds."""
+KEY = "[k]"
+"""The step from a map to its keys."""
+UNWRAPPED = "unwrap()"
+"""The step that `?` and the patterns `Some(x)` and `Ok(x)` take."""
+TYPE_SIGN = ":"
+"""What a first step starts with that is a written type and no name."""
 
 AccessPath: TypeAlias = tuple[str, ...]
-"""How a value is reached: `("this", "store", "find()")`. Calls end in parentheses."""
+"""How a value is reached: `("this", "store", "find()")`, `(":pkg.Store<Row>", "find()", "#0")`. Calls end in
+parentheses, `#0` is the first of several results. Variables are replaced by what they hold, so a path starts at a name
+that no scope inside a function binds."""
 
 
 class TopDefinition(Node, frozen=True):
@@ -26,27 +36,30 @@ class TopDefinition(Node, frozen=True):
 
 
 class ScopeTypes(Node, frozen=True):
-    """What the declarations inside one definition say: types of names, bases, what it returns."""
+    """What the declarations inside one definition say: its members' types, its bases, what it returns."""
 
     types: dict[str, AccessPath] = field(default_factory=dict)
-    bases: tuple[AccessPath, ...] = ()
-    returns: AccessPath = ()
+    bases: tuple[str, ...] = ()
+    returns: str = ""
 
 
 class ImportClause(Node, frozen=True):
     """One imported thing.
 
     `how` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
-    its name or an alias) or `file` (a path). Names are dotted, whatever the language writes.
+    its name or an alias) or `file` (a path). Names are dotted, whatever the language writes. `within` is the module or
+    function that the import stands in; empty at the top of a file.
     """
 
     how: str
     name: str
     alias: str = ""
+    within: str = ""
 
 
 class SourceInterface(Node, frozen=True, tag="source"):
-    """What other files may depend on; `kinds` are those of all symbols, by key."""
+    """What other files may depend on; `kinds` are those of all symbols, by key, `file_local` those that no other file
+    can link to."""
 
     package: str
     tops: tuple[TopDefinition, ...]
@@ -54,6 +67,7 @@ class SourceInterface(Node, frozen=True, tag="source"):
     imports: tuple[ImportClause, ...]
     type_keys: tuple[str, ...]
     kinds: dict[str, str]
+    file_local: tuple[str, ...] = ()
 
 
 class GoModule(Node, frozen=True, tag="go.mod"):
@@ -73,10 +87,9 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """What only a file's own resolution needs: uses, types of local names by definition, lines of imports."""
+    """What only a file's own resolution needs: uses, and the lines of imports."""
 
     uses: tuple[Occurrence, ...]
-    locals: dict[str, dict[str, AccessPath]]
     import_lines: tuple[int, ...]
 
 

@@ -24,9 +24,12 @@ def read_package(node: tree_sitter.Node, text: Text) -> str:
     return _SEPARATORS.sub(".", text(name)).strip(".") if name is not None else ""
 
 
-def read_import(language: str, node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
-    """The names that an import statement brings."""
-    return _READERS[language](node, text)
+def read_import(language: str, node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
+    """The names that an import statement brings, each with the node that names it."""
+    if language == "rust":
+        yield from _rust(node, text)
+    else:
+        yield from ((clause, node) for clause in _READERS[language](node, text))
 
 
 def _last(dotted: str) -> str:
@@ -38,7 +41,16 @@ def _go(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     if path is not None:
         name = text(path).strip('"`')
         given = text(alias) if alias is not None else ""
-        yield ImportClause("all" if given == "." else "module", name, given or name.rpartition("/")[2])
+        yield ImportClause("all" if given == "." else "module", name, given or f"/{_go_default(name)}")
+
+
+def _go_default(path: str) -> str:
+    """The name that a package most likely has: `x` of `example.com/x/v2`, `yaml` of `gopkg.in/yaml.v3`."""
+    folder, _, last = path.rpartition("/")
+    if folder and last.startswith("v") and last[1:].isdigit():
+        last = folder.rpartition("/")[2]
+    stem, _, version = last.rpartition(".v")
+    return stem if stem and version.isdigit() else last
 
 
 def _java(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
@@ -74,44 +86,51 @@ def _csharp(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
         yield ImportClause("all", body)
 
 
-def _rust(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
+def _rust(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
     if node.type == "mod_item":
         name = node.child_by_field_name("name")
         if name is not None and node.child_by_field_name("body") is None:
-            yield ImportClause("module", f"self.{text(name)}", text(name))
+            yield ImportClause("module", f"self.{text(name)}", text(name)), node
         return
     argument = node.child_by_field_name("argument")
-    if argument is not None:
-        for path, alias in _rust_paths(re.sub(r"\s+", " ", text(argument))):
-            how = "all" if path.endswith(".*") else "name"
-            yield ImportClause(how, path.removesuffix(".*"), alias or _last(path))
+    for path, alias, place in _rust_paths(argument, text) if argument is not None else ():
+        how = "all" if path.endswith(".*") else "name"
+        yield ImportClause(how, path.removesuffix(".*"), alias or _last(path)), place
 
 
-def _rust_paths(text: str, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """`a::{b, c as d}` as the dotted paths `a.b` and `a.c` (alias d)."""
-    head, brace, rest = text.partition("{")
-    if not brace:
-        path, _, alias = text.partition(" as ")
-        dotted = prefix + path.strip().replace("::", ".")
-        yield (dotted.removesuffix(".self"), alias.strip())
-        return
-    for part in _split_list(rest.rpartition("}")[0]):
-        yield from _rust_paths(part, prefix + head.strip().replace("::", "."))
+def _rust_paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, str, tree_sitter.Node]]:
+    """`a::{b, c as d}` as the dotted paths `a.b` and `a.c` (alias d), each with the node that ends it."""
+    pending = [(argument, "")]
+    while pending:
+        node, prefix = pending.pop()
+        if node.type == "scoped_use_list":
+            path, names = node.child_by_field_name("path"), node.child_by_field_name("list")
+            head = prefix + _dotted(path, text) + "." if path is not None else prefix
+            if names is not None and len(head) <= _LONGEST_RUST_PATH:
+                pending.extend((child, head) for child in reversed(names.named_children))
+        elif node.type == "use_list":
+            pending.extend((child, prefix) for child in reversed(node.named_children))
+        elif node.type == "use_as_clause":
+            path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
+            if path is not None and alias is not None:
+                yield (prefix + _dotted(path, text)).removesuffix(".self"), text(alias), _end(path)
+        elif node.type == "use_wildcard":
+            inner = node.named_children[0] if node.named_child_count else None
+            yield (prefix + _dotted(inner, text) if inner is not None else prefix.rstrip(".")) + ".*", "", node
+        elif node.type in _RUST_NAMES:
+            yield (prefix + _dotted(node, text)).removesuffix(".self"), "", _end(node)
 
 
-def _split_list(text: str) -> Iterator[str]:
-    depth, start = 0, 0
-    for position, character in enumerate(text):
-        if character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-        elif character == "," and depth == 0:
-            if text[start:position].strip():
-                yield text[start:position].strip()
-            start = position + 1
-    if text[start:].strip():
-        yield text[start:].strip()
+_RUST_NAMES = frozenset({"identifier", "scoped_identifier", "self", "crate", "super", "metavariable"})
+_LONGEST_RUST_PATH = 1_000
+
+
+def _dotted(node: tree_sitter.Node, text: Text) -> str:
+    return "".join(text(node).split()).replace("::", ".").strip(".")
+
+
+def _end(path: tree_sitter.Node) -> tree_sitter.Node:
+    return path.child_by_field_name("name") or path
 
 
 def _include(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
@@ -152,7 +171,6 @@ _READERS: dict[str, Callable[[tree_sitter.Node, Text], Iterator[ImportClause]]] 
     "java": _java,
     "kotlin": _kotlin,
     "csharp": _csharp,
-    "rust": _rust,
     "c": _include,
     "cpp": _include,
     "php": _php,

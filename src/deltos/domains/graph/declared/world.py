@@ -3,39 +3,80 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from posixpath import dirname
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.declared.facts import GoModule, SourceInterface
+from deltos.domains.graph.declared.facts import GoModule, ScopeTypes, SourceInterface
 from deltos.domains.graph.declared.imports import absolute_rust, crate_of, home_of
 from deltos.domains.graph.declared.shapes import FAMILIES, SHAPES
 from deltos.domains.graph.kernel.dependencies import any_called
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deltos.domains.graph.kernel.resolver import NamedSymbol, ProjectFacts
+
+NO_TYPES = ScopeTypes()
 
 
 class Unit:
-    """The interface of one file: its package, top-level definitions, types and imports."""
+    """The interface of one file: its package, top-level definitions, types and imports.
 
-    __slots__ = ("exact", "home", "imports", "language", "modules", "path", "scopes", "tops", "type_keys", "wildcards")
+    Imports are sorted by where they hold: a module or function of the file, or (an empty key) the whole of it.
+    """
+
+    __slots__ = (
+        "exact",
+        "file_local",
+        "home",
+        "imports",
+        "kinds",
+        "language",
+        "modules",
+        "package",
+        "path",
+        "scopes",
+        "tops",
+        "type_keys",
+        "wildcards",
+    )
 
     def __init__(self, path: str, language: str, interface: SourceInterface) -> None:
         self.path = path
         self.language = language
+        self.package = interface.package
         self.home = home_of(language, path, interface.package)
         self.tops: dict[str, list[str]] = defaultdict(list)
         for top in interface.tops:
             self.tops[top.name].append(top.key)
         self.scopes = interface.scopes
         self.imports = interface.imports
+        self.kinds = interface.kinds
         self.type_keys = frozenset(interface.type_keys)
-        self.exact: dict[str, str] = {}
-        self.wildcards: list[str] = []
-        self.modules: dict[str, str] = {}
+        self.file_local = frozenset(interface.file_local)
+        self.exact: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self.wildcards: defaultdict[str, list[str]] = defaultdict(list)
+        self.modules: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
     def full_name(self, key: str) -> str:
         """The name of a definition with its package."""
         return f"{self.home}.{key}" if self.home and not key.startswith(f"{self.home}.") else key
+
+    def scope(self, key: str) -> ScopeTypes:
+        """What the declarations inside a definition say; overloads are told apart by number."""
+        return self.scopes.get(key, NO_TYPES)
+
+    def module(self, within: str, alias: str) -> str | None:
+        """The package that a name means in a place of the file; None where it means none."""
+        for scope in outward(within):
+            if scope in self.modules and alias in self.modules[scope]:
+                return self.modules[scope][alias]
+        return None
+
+    def module_home(self, within: str) -> str:
+        """The package of a place in the file: Rust writes modules into files."""
+        inner = next((scope for scope in outward(within) if self.kinds.get(scope) == "module"), "")
+        return f"{self.home}.{inner}".strip(".") if inner else self.home
 
 
 class DefinedSymbol(NamedTuple):
@@ -54,6 +95,7 @@ class World:
         self._units: dict[str, Unit | None] = {}
         self._named: dict[str, list[NamedSymbol]] = {}
         self._by_file_name: dict[str, list[str]] | None = None
+        self._go_folders: dict[str, list[str]] | None = None
 
     def unit(self, path: str) -> Unit | None:
         """The interface of a file; None when it is not in one of these languages."""
@@ -80,22 +122,43 @@ class World:
                 self._by_file_name[path.rpartition("/")[2]].append(path)
         return self._by_file_name.get(name, [])
 
+    def go_files(self, folder: str) -> list[str]:
+        """The Go files of a folder, tests apart."""
+        if self._go_folders is None:
+            self._go_folders = defaultdict(list)
+            for path in sorted(self.paths):
+                if path.endswith(".go") and not path.endswith("_test.go"):
+                    self._go_folders[dirname(path)].append(path)
+        return self._go_folders.get(folder, [])
+
     def _sort_imports(self, unit: Unit) -> None:
         """Imports by what they do to names: one name, everything of a package, a package under a name."""
         for clause in unit.imports:
-            full = self._absolute(unit, clause.name)
+            full = self.absolute(unit, clause.name, clause.within)
+            alias = clause.alias
             if clause.how == "all":
-                unit.wildcards.append(full)
+                unit.wildcards[clause.within].append(full)
             elif clause.how in ("name", "member"):
-                unit.exact[clause.alias] = full
-                unit.modules.setdefault(clause.alias, full)
+                unit.exact[clause.within][alias] = full
+                unit.modules[clause.within].setdefault(alias, full)
             elif clause.how == "module":
-                unit.modules[clause.alias] = full
+                unit.modules[clause.within][self._go_name(full, alias) if unit.language == "go" else alias] = full
 
-    def _absolute(self, unit: Unit, name: str) -> str:
+    def absolute(self, unit: Unit, name: str, within: str = "") -> str:
+        """An imported name counted from the project's root."""
         if unit.language == "rust":
-            return absolute_rust(name, unit.home, crate_of(unit.path), self.paths)
+            return absolute_rust(name, unit.module_home(within), crate_of(unit.path), self.paths)
         return self.go_package(name) if unit.language == "go" else name
+
+    def _go_name(self, package: str, alias: str) -> str:
+        """The name of a Go package that is imported without one: what its files say, not what its folder is called."""
+        if not alias.startswith("/"):
+            return alias
+        for path in self.go_files(package.replace(".", "/")) if not package.startswith("//") else ():
+            interface = self.project.interface(path)
+            if isinstance(interface, SourceInterface) and interface.package:
+                return interface.package
+        return alias.removeprefix("/")
 
     def layout_dependencies(self, language: str) -> list[str]:
         """What all files of a language depend on: the manifests and roots that give packages their names."""
@@ -111,6 +174,14 @@ class World:
                 folder = manifest.rpartition("/")[0]
                 return f"{folder}/{name[len(module.name) + 1 :]}".strip("/").replace("/", ".")
         return f"//{name}"
+
+
+def outward(key: str) -> Iterator[str]:
+    """A key and those of all that stands around it, ending with the file's own, which is empty."""
+    while key:
+        yield key
+        key = key.rpartition(".")[0]
+    yield ""
 
 
 def family_of(language: str) -> str:

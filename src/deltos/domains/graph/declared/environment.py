@@ -1,0 +1,56 @@
+"""The names that declarations bind while a file is read, by lexical scope. Knows nothing of trees or languages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deltos.domains.graph.declared.facts import AccessPath
+
+
+class Environment:
+    """Bindings of the scopes that are open: the innermost one of a name hides the others."""
+
+    __slots__ = ("_opened", "_type_names", "_values")
+
+    def __init__(self) -> None:
+        self._opened: list[list[tuple[str, bool]]] = [[]]
+        self._values: defaultdict[str, list[AccessPath]] = defaultdict(list)
+        self._type_names: defaultdict[str, int] = defaultdict(int)
+
+    @property
+    def depth(self) -> int:
+        """How many scopes are open beside the file's own."""
+        return len(self._opened) - 1
+
+    def open(self) -> None:
+        """Enter a scope."""
+        self._opened.append([])
+
+    def close(self) -> None:
+        """Leave the innermost scope and forget what it bound."""
+        for name, is_type in self._opened.pop():
+            if is_type:
+                self._type_names[name] -= 1
+            else:
+                self._values[name].pop()
+
+    def bind(self, name: str, path: AccessPath) -> None:
+        """Bind a variable to what it holds."""
+        self._values[name].append(path)
+        self._opened[-1].append((name, False))
+
+    def bind_type(self, name: str) -> None:
+        """Bind the name of a type parameter."""
+        self._type_names[name] += 1
+        self._opened[-1].append((name, True))
+
+    def value(self, name: str) -> AccessPath | None:
+        """What a variable holds; None where no open scope binds the name."""
+        bound = self._values.get(name)
+        return bound[-1] if bound else None
+
+    def is_type(self, name: str) -> bool:
+        """Whether a name is a type parameter here."""
+        return self._type_names.get(name, 0) > 0

@@ -1,0 +1,101 @@
+"""Written types taken apart, and what the types of other libraries hold: lists, maps, pointers, results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.domains.graph.declared.facts import ELEMENT, KEY, UNKNOWN
+
+if TYPE_CHECKING:
+    from deltos.domains.graph.declared.world import DefinedSymbol, Unit
+
+_POINTERS = frozenset("Box Arc Rc Ref RefMut MutexGuard Cow Pin unique_ptr shared_ptr weak_ptr scoped_refptr".split())
+_SAME = frozenset(
+    "clone cloned copied as_ref as_mut as_deref borrow borrow_mut to_owned iter iter_mut into_iter by_ref lock read "
+    "write stream iterator asSequence reversed rev toList ToList unwrap_or_default".split()
+)
+_HELD = frozenset(
+    "unwrap expect unwrap_or unwrap_or_else unwrap_or_default next first last get get_mut pop remove take orElse "
+    "orElseThrow orElseGet getFirst getLast poll peek front back at top getValue getOrDefault single First "
+    "FirstOrDefault Single Last firstOrNull value ok_or ok_or_else ok".split()
+)
+UNWRAPPING = frozenset("unwrap expect unwrap_or unwrap_or_else unwrap_or_default ok_or ok_or_else as_ref clone".split())
+"""Methods that lead from a value to itself where what they take off was taken off before."""
+_KEYED = ("Map", "map", "{}", "Dictionary", "Entry", "Pair")
+
+
+class WrittenType(NamedTuple):
+    """A type's name and its arguments."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+class ResolvedType(NamedTuple):
+    """The type that an expression or a declaration has, where it is known: a definition of the project, or the name of
+    another with its arguments. These are to be read in `unit`, inside `within`."""
+
+    owner: DefinedSymbol | None
+    is_certain: bool = True
+    name: str = ""
+    arguments: tuple[str, ...] = ()
+    unit: Unit | None = None
+    within: str = ""
+
+
+UNTYPED = ResolvedType(None, is_certain=False)
+
+
+def parse_type(text: str) -> WrittenType:
+    """`Foo<A,B<C>>` as `Foo` and (`A`, `B<C>`)."""
+    name, bracket, rest = text.partition("<")
+    if not bracket:
+        return WrittenType(text, ())
+    arguments: list[str] = []
+    depth = start = 0
+    body = rest[:-1]
+    for position, character in enumerate(body):
+        if character == "<":
+            depth += 1
+        elif character == ">":
+            depth -= 1
+        elif character == "," and depth == 0:
+            arguments.append(body[start:position])
+            start = position + 1
+    arguments.append(body[start:])
+    return WrittenType(name, tuple(arguments))
+
+
+def is_pointer(name: str) -> bool:
+    """Whether a type of another library stands for what it points to."""
+    return name.rpartition(".")[2] in _POINTERS
+
+
+def held_by(found: ResolvedType, step: str) -> str:
+    """The written type that a step leads to from a type that the project does not define; unknown if none is known."""
+    arguments, name = found.arguments, found.name
+    if not arguments:
+        return UNKNOWN
+    if step == KEY:
+        return arguments[0] if name in ("{}", "chan") else UNKNOWN
+    if step == ELEMENT:
+        return _content(name, arguments) if name not in ("()", "fn") else UNKNOWN
+    if step.startswith("#"):
+        position = int(step[1:])
+        return arguments[position] if name == "()" and position < len(arguments) else UNKNOWN
+    if name in ("()", "fn", "chan"):
+        return arguments[int(step)] if name == "()" and step.isdigit() and int(step) < len(arguments) else UNKNOWN
+    method = step.removesuffix("()")
+    if method in ("getKey", "first") and _is_keyed(name):
+        return arguments[0]
+    if method in _SAME and step.endswith("()"):
+        return f"{name}<{','.join(arguments)}>"
+    return _content(name, arguments) if method in _HELD and step.endswith("()") else UNKNOWN
+
+
+def _content(name: str, arguments: tuple[str, ...]) -> str:
+    return arguments[-1] if _is_keyed(name) else arguments[0]
+
+
+def _is_keyed(name: str) -> bool:
+    return name.endswith(_KEYED)

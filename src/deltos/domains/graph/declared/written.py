@@ -1,0 +1,263 @@
+"""Types and expressions as they are written, turned into text that needs no tree: `:pkg.Foo<Bar>`, `this`, `find()`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+    from deltos.domains.graph.declared.environment import Environment
+    from deltos.domains.graph.declared.facts import AccessPath
+    from deltos.domains.graph.declared.shapes import GrammarShape
+
+_LONGEST_PATH = 12
+_DEEPEST_TYPE = 6
+_MOST_ARGUMENTS = 4
+_SEPARATOR = re.compile(r"::|\\|->")
+_NO_PART_OF_A_TYPE = frozenset(
+    "lifetime mutable_specifier type_qualifier annotation marker_annotation modifiers type_modifiers "
+    "abstract_pointer_declarator abstract_reference_declarator".split()
+)
+_WRAPPERS = frozenset(
+    "pointer_type reference_type nullable_type optional_type parenthesized_type type_descriptor annotated_type "
+    "dynamic_type abstract_type wildcard type_constraint named_type bounded_type dependent_type type non_nullable_type "
+    "ref_type catch_type type_elem".split()
+)
+_LISTS = frozenset("slice_type array_type implicit_length_array_type".split())
+_GENERICS = frozenset("generic_type generic_name template_type user_type generic_type_with_turbofish".split())
+_ARGUMENTS = frozenset("type_arguments type_argument_list template_argument_list".split())
+_SCOPED = frozenset(
+    "qualified_type scoped_type_identifier qualified_identifier qualified_name scoped_identifier".split()
+)
+_DECLARING = frozenset("struct_specifier union_specifier enum_specifier class_specifier".split())
+_FUNCTIONS = frozenset("function_type func_type".split())
+_TRANSPARENT = frozenset(
+    "parenthesized_expression await_expression unary_expression reference_expression expression_list "
+    "pointer_expression generic_name template_type literal_element argument slice_expression "
+    "non_null_assertion_expression prefix_unary_expression cpp_parenthesized_expression".split()
+)
+_SUBSCRIPTS = frozenset(
+    "index_expression array_access subscript_expression element_access_expression indexing_expression".split()
+)
+_CASTS = frozenset("cast_expression type_cast_expression type_assertion_expression as_expression".split())
+_CPP_CASTS = frozenset("static_cast dynamic_cast reinterpret_cast const_cast down_cast".split())
+VARIABLES = frozenset(
+    "variable_name instance_variable field_identifier simple_identifier package_identifier relative_scope self "
+    "this super crate this_expression namespace_name".split()
+)
+
+
+def first_child(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """The first named child."""
+    return node.named_children[0] if node.named_child_count else None
+
+
+class Written:
+    """Reads the types and expressions of one file."""
+
+    def __init__(self, data: bytes, shape: GrammarShape, environment: Environment) -> None:
+        self._data = data
+        self._shape = shape
+        self._environment = environment
+
+    def text(self, node: tree_sitter.Node) -> str:
+        """The source of a node."""
+        return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    # --- types
+
+    def type_text(self, node: tree_sitter.Node | None, depth: int = 0) -> str:
+        """A type: its dotted name, its arguments in angle brackets; lists are `[]<T>`, maps `{}<K,V>`, tuples
+        `()<A,B>`, functions `fn<R>`. Unknown where it is none of these or nests too deep."""
+        if node is None or depth > _DEEPEST_TYPE:
+            return UNKNOWN
+        kind = node.type
+        if kind in _WRAPPERS:
+            return self.type_text(_inner(node), depth + 1)
+        if kind in _LISTS:
+            inner = node.child_by_field_name("element") or node.child_by_field_name("type") or first_child(node)
+            return f"[]<{self.type_text(inner, depth + 1)}>"
+        if kind in _GENERICS:
+            return self._generic(node, depth)
+        if kind in _SCOPED:
+            return self._scoped(node, depth)
+        return self._other_type(node, kind, depth)
+
+    def _other_type(self, node: tree_sitter.Node, kind: str, depth: int) -> str:
+        if kind == "map_type":
+            key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+            return f"{{}}<{self.type_text(key, depth + 1)},{self.type_text(value, depth + 1)}>"
+        if kind == "channel_type":
+            return f"chan<{self.type_text(node.child_by_field_name('value'), depth + 1)}>"
+        if kind == "tuple_type":
+            return self._arguments("()", node.named_children, depth)
+        if kind == "parameter_list":
+            return self._results(node, depth)
+        if kind in _FUNCTIONS:
+            result = node.child_by_field_name("result") or node.child_by_field_name("return_type")
+            return f"fn<{self.type_text(result, depth + 1)}>"
+        if kind in _DECLARING:
+            return self.type_text(node.child_by_field_name("name"), depth + 1)
+        if kind == "union_type":
+            members = [self.type_text(child, depth + 1) for child in node.named_children[:_MOST_ARGUMENTS]]
+            known = [member for member in members if member != "null"]
+            return known[0] if len(known) == 1 else UNKNOWN
+        if node.child_count or not node.end_byte - node.start_byte:
+            return UNKNOWN
+        name = self.text(node)
+        return UNKNOWN if self._environment.is_type(name) else name
+
+    def _generic(self, node: tree_sitter.Node, depth: int) -> str:
+        arguments = next((child for child in node.named_children if child.type in _ARGUMENTS), None)
+        names = [child for child in node.named_children if child.type not in _ARGUMENTS | _NO_PART_OF_A_TYPE]
+        base = ".".join(self.type_text(child, depth + 1) for child in names[:_MOST_ARGUMENTS])
+        if arguments is None or "<" in base:
+            return base or UNKNOWN
+        return self._arguments(base, arguments.named_children, depth)
+
+    def _arguments(self, base: str, nodes: list[tree_sitter.Node], depth: int) -> str:
+        kept = [child for child in nodes if child.type not in _NO_PART_OF_A_TYPE][:_MOST_ARGUMENTS]
+        texts = [self.type_text(child, depth + 1) for child in kept]
+        return f"{base}<{','.join(texts)}>" if texts else base
+
+    def _results(self, node: tree_sitter.Node, depth: int) -> str:
+        """Go's list of results, as many as it has names."""
+        texts: list[str] = []
+        for child in node.named_children:
+            if child.type == "parameter_declaration" and len(texts) < _MOST_ARGUMENTS:
+                names = max(1, len(child.children_by_field_name("name")))
+                texts += [self.type_text(child.child_by_field_name("type"), depth + 1)] * names
+        return texts[0] if len(texts) == 1 else f"()<{','.join(texts[:_MOST_ARGUMENTS])}>"
+
+    def _scoped(self, node: tree_sitter.Node, depth: int) -> str:
+        """`a::b::Foo<T>`: the qualification as it stands, the last part as the type it is."""
+        last = node.child_by_field_name("name") or (node.named_children[-1] if node.named_child_count else None)
+        if last is None:
+            return UNKNOWN
+        before = self._data[node.start_byte : last.start_byte].decode("utf-8", "replace")
+        if "<" in before or len(before) > _LONGEST_QUALIFICATION:
+            before = ""  # `Foo<T>::Bar`: only the last name tells
+        dotted = ".".join(part for part in _SEPARATOR.sub(".", "".join(before.split())).split(".") if part)
+        name = self.type_text(last, depth + 1)
+        return f"{dotted}.{name}" if dotted else name
+
+    # --- expressions
+
+    def path(self, node: tree_sitter.Node | None) -> AccessPath:
+        """How an expression is reached from names that are bound in no open scope; unknown where it is not."""
+        steps: list[str] = []
+        suffix = ""
+        while node is not None and len(steps) < _LONGEST_PATH:
+            kind = node.type
+            if kind in self._shape.members:
+                receiver, name = self.member_parts(node, kind)
+                suffix = "()" if self._shape.calls.get(kind) in ("name", "method") else suffix
+                steps.append(self._last(name) + suffix)
+                suffix, node = "", receiver
+                if node is None:
+                    return tuple(reversed(steps))
+            elif kind in self._shape.creations:
+                return self._from_type(self.callee(node, kind), steps)
+            elif kind in self._shape.calls:
+                cast = self._cpp_cast(node)
+                if cast is not None:
+                    return self._from_type(cast, steps)
+                node, suffix = self.callee(node, kind), "()"
+            elif kind in _TRANSPARENT:
+                node = node.child_by_field_name("operand") or first_child(node)
+            elif kind in _SUBSCRIPTS:
+                steps.append(ELEMENT)
+                node = first_child(node)
+            elif kind == "try_expression":
+                steps.append(UNWRAPPED)
+                node = first_child(node)
+            elif kind in _CASTS:
+                return self._from_type(node.child_by_field_name("type") or node.named_children[-1], steps)
+            elif kind in ("generic_function", "template_function"):
+                node = first_child(node)
+            else:
+                return self._start(node, suffix, steps)
+        return (UNKNOWN, *reversed(steps))
+
+    def _from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
+        return (TYPE_SIGN + self.type_text(node), *reversed(steps))
+
+    def _start(self, node: tree_sitter.Node, suffix: str, steps: list[str]) -> AccessPath:
+        """A path from the name it starts with; a variable is replaced by what it holds."""
+        name = self._simple(node)
+        bound = self._environment.value(name)
+        if bound is None or (suffix and self._shape.has_function_names):
+            return (name + suffix, *reversed(steps))
+        if suffix:
+            bound = (*bound[:-1], bound[-1] + "()") if not bound[-1].endswith(("()", ">")) else (UNKNOWN,)
+        if len(bound) + len(steps) > _LONGEST_PATH:
+            return (UNKNOWN, *reversed(steps))
+        return (*bound, *reversed(steps))
+
+    def _cpp_cast(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+        function = node.child_by_field_name("function")
+        if function is None or function.type != "template_function":
+            return None
+        name, arguments = function.child_by_field_name("name"), function.child_by_field_name("arguments")
+        if name is None or arguments is None or self.text(name) not in _CPP_CASTS:
+            return None
+        return first_child(arguments)
+
+    def callee(self, node: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
+        """What a call calls, or the type that a creation creates."""
+        if kind in self._shape.creations:
+            return node.child_by_field_name("type") or node.child_by_field_name("name") or first_child(node)
+        if kind not in self._shape.calls:
+            return None
+        name = self._shape.calls[kind]
+        return node.child_by_field_name(name) if name else first_child(node)
+
+    def member_parts(
+        self, node: tree_sitter.Node, kind: str
+    ) -> tuple[tree_sitter.Node | None, tree_sitter.Node | None]:
+        """The object and the name of a member access."""
+        object_field, name_field = self._shape.members[kind]
+        children = node.named_children
+        name = node.child_by_field_name(name_field) if name_field else (children[-1] if children else None)
+        if object_field:
+            return node.child_by_field_name(object_field) or _keyword(node, self._shape), name
+        return (children[0] if len(children) > 1 else _keyword(node, self._shape)), name
+
+    def _simple(self, node: tree_sitter.Node) -> str:
+        text = self.text(node)
+        if node.type in self._shape.names or text in self._shape.receivers or node.type in VARIABLES:
+            return text
+        if node.type in self._shape.types or node.type in _GENERICS:
+            return self._last(node)
+        return text if text in ("crate", "super") else UNKNOWN
+
+    def _last(self, node: tree_sitter.Node | None) -> str:
+        """The name in a type or name node: `Foo` of `*pkg.Foo[T]`."""
+        while node is not None and node.child_count:
+            inner = node.child_by_field_name("name") or node.child_by_field_name("type") or first_child(node)
+            if inner is None:
+                break
+            node = inner
+        return self.text(node) if node is not None else UNKNOWN
+
+
+_LONGEST_QUALIFICATION = 200
+
+
+def _inner(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """The type that a wrapper is about."""
+    found = node.child_by_field_name("type") or node.child_by_field_name("trait")
+    if found is not None:
+        return found
+    inner = [child for child in node.named_children if child.type not in _NO_PART_OF_A_TYPE]
+    return inner[0] if inner else None
+
+
+def _keyword(node: tree_sitter.Node, shape: GrammarShape) -> tree_sitter.Node | None:
+    """An object that is a bare keyword: `this` is no named node in some grammars."""
+    first = node.children[0] if node.child_count else None
+    return first if first is not None and first.type in shape.receivers else None

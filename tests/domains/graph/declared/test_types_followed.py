@@ -1,0 +1,368 @@
+"""Members through the types of what they are reached by, where a name alone would mislead."""
+
+from __future__ import annotations
+
+from tests.domains.graph.marked import Sources, check_files
+
+
+def test_a_go_method_is_no_name_of_its_package() -> None:
+    check_files(
+        {
+            "flags.go": "package a\n\ntype Command struct{}\n\nfunc MarkRequired(name string) error { return nil }\n",
+            "marks.go": """package a
+
+func (c *Command) MarkRequired(name string) error { // -> flags.go:Command
+	return MarkRequired(name) // -> flags.go:MarkRequired
+}
+
+func use(c *Command) { // -> flags.go:Command
+	c.MarkRequired("x") // -> marks.go:Command.MarkRequired
+}
+""",
+        }
+    )
+
+
+def test_go_results_without_names_refer_to_their_types() -> None:
+    check_files(
+        {
+            "a.go": """package a
+
+type Level int
+
+func f() (string, Level) { // -> Level
+	return "", 0
+}
+
+var g = func(x int) ([]string, Level) { // -> Level
+	return nil, 0
+}
+
+type Box struct {
+	Level Level // -> Level
+}
+"""
+        }
+    )
+
+
+def test_the_root_package_of_a_go_module_is_imported_by_the_name_its_files_say() -> None:
+    check_files(
+        {
+            "go.mod": "module example.com/go-tool/v2\n",
+            "tool.go": "package tool\n\ntype Command struct{}\n\nfunc (c *Command) Run() {}\n\nfunc New() *Command { return nil }\n",
+            "doc/doc.go": """package doc
+
+import "example.com/go-tool/v2" // -> tool.go:
+
+var root = &tool.Command{} // -> tool.go:Command
+
+func use() {
+	root.Run() // -> root, tool.go:Command.Run
+	tool.New().Run() // -> tool.go:New, tool.go:Command.Run
+}
+""",
+        }
+    )
+
+
+def test_go_types_come_from_results_loops_closures_and_assertions() -> None:
+    check_files(
+        {
+            "a.go": """package a
+
+type Item struct { next *Item; subs []*Item; byName map[string]*Item } // -> Item
+
+func (i *Item) Do() *Item { return i } // -> Item
+func find() (*Item, error) { return nil, nil } // -> Item
+func all() []*Item { return nil } // -> Item
+
+type Other struct{}
+
+func (o *Other) Do() {} // -> Other
+
+func use(any interface{}) {
+	c, _ := find() // -> find
+	c.Do() // -> Item.Do
+	for _, each := range all() { // -> all
+		each.Do() // -> Item.Do
+		for name, sub := range each.byName {
+			sub.Do() // -> Item.Do
+			name.Do() // ?-> Do
+		}
+	}
+	c.subs[0].next.Do().Do() // -> Item.Do
+	run(func(o *Other) { o.Do() }) // -> run, Other, Other.Do
+	any.(*Item).Do() // -> Item, Item.Do
+	switch v := any.(type) {
+	case *Item: // -> Item
+		v.Do() // -> Item.Do
+	case *Other: // -> Other
+		v.Do() // -> Other.Do
+	}
+	if c := all(); len(c) > 0 { // -> all
+		c[0].Do() // -> Item.Do
+	}
+	list := []Other{{}} // -> Other
+	list[0].Do() // -> Other.Do
+}
+
+func run(f func(o *Other)) {} // -> Other
+"""
+        }
+    )
+
+
+def test_a_parameter_named_like_its_type_hides_nothing() -> None:
+    check_files(
+        {
+            "server.h": """typedef struct client { int id; } client;
+void freeClient(client *client); // -> client, server.c:freeClient
+void resetClient(client *client); // -> client
+struct list { client *head; }; // -> client
+""",
+            "server.c": """#include "server.h" // -> server.h:
+void freeClient(client *client) { // -> server.h:client
+  client->id = 0;
+}
+static client *current; // -> server.h:client
+""",
+        }
+    )
+
+
+def test_java_constructors_are_called_by_new_this_and_super() -> None:
+    check_files(
+        {
+            "A.java": """package a;
+class Base<T> {
+  Base(int n) {}
+}
+class Sub extends Base<String> { // -> Base
+  Sub(int n) {
+    super(n); // -> Base.Base
+  }
+  Sub() {
+    this(1); // -> Sub.Sub, Sub.Sub#2
+  }
+  Base<String> other() { // -> Base
+    return new Base<>(2); // -> Base, Base.Base
+  }
+}
+"""
+        }
+    )
+
+
+def test_java_local_classes_and_variables_are_seen_from_inside() -> None:
+    check_files(
+        {
+            "T.java": """package a;
+class Point { void move() {} }
+class T {
+  void first() {
+    record Local(int a) {}
+    new Local(1); // -> T.first.Local
+  }
+  void second() {
+    record Local(int b) {}
+    Point point = new Point(); // -> Point
+    run(() -> new Local(2)); // -> T.run, T.second.Local
+    run(new Runnable() { // -> T.run
+      public void run() { point.move(); } // -> Point.move
+    });
+  }
+  void run(Object o) {}
+}
+"""
+        }
+    )
+
+
+def test_java_tells_a_field_from_a_method_of_its_name() -> None:
+    check_files(
+        {
+            "G.java": """package a;
+class G {
+  boolean safe;
+  boolean safe() {
+    return safe; // -> G.safe
+  }
+  void use(G g) { // -> G
+    g.safe(); // -> G.safe#2
+    g.safe = true; // -> G.safe
+    safe(); // -> G.safe#2
+  }
+}
+"""
+        }
+    )
+
+
+def test_java_members_come_through_generic_bases_and_collections() -> None:
+    check_files(
+        {
+            "A.java": """package a;
+import java.util.List;
+import java.util.Map;
+class Item { void go() {} }
+class Store<T> { Item top() { return null; } } // -> Item
+class Shop extends Store<String> { // -> Store
+  List<Item> items; // -> Item
+  Map<String, Item> named; // -> Item
+  void use(Object o) {
+    top().go(); // -> Store.top, Item.go
+    items.get(0).go(); // -> Shop.items, Item.go
+    named.get("x").go(); // -> Shop.named, Item.go
+    for (var each : items) each.go(); // -> Shop.items, Item.go
+    if (o instanceof Item i) i.go(); // -> Item, Item.go
+    ((Item) o).go(); // -> Item, Item.go
+  }
+  <Item> Item generic(Item item) { return item; } // !-> Item
+}
+"""
+        }
+    )
+
+
+def test_php_namespaces_refer_to_no_class_and_fields_to_no_method() -> None:
+    check_files(
+        {
+            "src/Input/Input.php": """<?php
+namespace App\\Input; // !-> Input
+class Input {
+  private $options;
+  public function options() { return $this->options; } // -> Input.options
+}
+""",
+            "src/Use.php": """<?php
+namespace App;
+use App\\Input\\Input; // -> Input
+class Run {
+  public function go(Input $input) { // -> Input
+    $input->options(); // -> Input.options#2
+    $f = fn (self $run) => $run->go($input); // -> Run.go
+  }
+}
+""",
+        }
+    )
+
+
+def test_rust_follows_re_exports_and_reports_each_import_on_its_line() -> None:
+    check_files(
+        {
+            "src/lib.rs": "pub mod nfa;\npub mod user;\n",
+            "src/nfa/mod.rs": "mod inner;\nmod more;\npub use self::inner::{Nfa, Error as BuildError};\npub use more::*;\n",
+            "src/nfa/inner.rs": "pub struct Nfa;\n\nimpl Nfa {\n    pub fn len(&self) -> usize { 0 }\n}\n\npub struct Error;\n",
+            "src/nfa/more.rs": "pub struct More;\n",
+            "src/user.rs": """use crate::{
+    nfa::{
+        Nfa, // -> src/nfa/inner.rs:Nfa
+        BuildError, // -> src/nfa/inner.rs:Error
+    },
+};
+use crate::nfa; // -> src/nfa/mod.rs:
+
+fn use_it(n: &nfa::Nfa, more: nfa::More) -> Result<Nfa, BuildError> { // -> Nfa, More, Error
+    n.len(); // -> Nfa.len
+    use_it(n, more)?.len() // -> use_it, Nfa.len
+}
+""",
+        }
+    )
+
+
+def test_rust_builder_chains_tuple_fields_and_nested_functions() -> None:
+    check_files(
+        {
+            "src/lib.rs": """pub struct Config;
+
+impl Config { // -> Config
+    pub fn new() -> Config { Config } // -> Config
+    pub fn limit(mut self, n: usize) -> Self { self }
+    pub fn build(&self) -> Option<Engine> { None } // -> Engine
+}
+
+pub struct Engine;
+
+impl Engine { // -> Engine
+    pub fn run(&self) {}
+}
+
+struct Wrapper(Box<Engine>, Vec<Config>); // -> Engine, Config
+
+impl Wrapper { // -> Wrapper
+    fn go(&self) {
+        fn helper() {}
+        helper(); // -> Wrapper.go.helper
+        self.0.run(); // -> Engine.run
+        self.1[0].build(); // -> Config.build
+        Config::new().limit(1).limit(2).build().unwrap().run(); // -> Config, Config.new, Config.limit, Config.build, Engine.run
+        if let Some(engine) = Config::new().build() { // -> Config, Config.new, Config.build
+            engine.run(); // -> Engine.run
+        }
+        for config in self.1.iter() {
+            config.build(); // -> Config.build
+        }
+        assert!(self.0.run()); // -> Engine.run
+        let len = len(1); // -> len
+        len.run(); // ?-> run
+    }
+}
+
+fn len(n: usize) -> usize { n }
+
+mod inside {
+    use super::Engine; // -> Engine
+    use crate::other::Config; // -> src/other.rs:Config
+
+    fn use_it(e: Engine, c: Config) { // -> Engine, src/other.rs:Config
+        helper(); // -> inside.helper
+    }
+    fn helper() {}
+}
+""",
+            "src/other.rs": "pub struct Config;\n",
+        }
+    )
+
+
+def test_cpp_methods_of_other_classes_are_not_meant_by_a_plain_name() -> None:
+    check_files(
+        {
+            "batch.h": "namespace db {\nclass Batch {\n public:\n  void Put(int k);\n};\n}\n",
+            "batch.cc": """#include "batch.h" // -> batch.h:
+namespace db {
+void Batch::Put(int k) {} // -> db.Batch, db.Batch.Put
+}
+""",
+            "test.cc": """#include "batch.h" // -> batch.h:
+namespace db {
+namespace port {
+int Cores() { return 1; }
+}
+class Test {
+ public:
+  void Fill() {
+    Put(1); // !-> Put
+    Batch batch; // -> db.Batch
+    batch.Put(1); // -> db.Batch.Put
+    Batch* many[3]; // -> db.Batch
+    many[1]->Put(2); // -> db.Batch.Put
+    static_cast<Batch*>(any)->Put(3); // -> db.Batch, db.Batch.Put
+    port::Cores(); // -> db.port.Cores
+  }
+};
+}
+""",
+        }
+    )
+
+
+def test_source_that_nests_without_end_is_read_once() -> None:
+    deep = "class A { " * 3_000 + "B b;" + " }" * 3_000
+    calls = "package a\nfunc f() { " + "g(" * 5_000 + ")" * 5_000 + " }\n"
+    types = "struct S { a: " + "Vec<" * 5_000 + "T" + ">" * 5_000 + " }\n"
+    resolved = Sources({"A.java": deep, "a.go": calls, "src/lib.rs": types}).resolve()
+    assert set(resolved) == {"A.java", "a.go", "src/lib.rs"}
