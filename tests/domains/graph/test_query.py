@@ -33,6 +33,8 @@ ROOT = Path("/project")
         ("Acme::App", "dotted", "Acme.App"),
         ("Parser#feed", "dotted", "Parser.feed"),
         ("pkg/mod.feed", "dotted", "pkg.mod.feed"),
+        ("regex-automata.src.dfa.Cache", "dotted", "regex-automata.src.dfa.Cache"),
+        ("my-app/web.Server::run", "dotted", "my-app.web.Server.run"),
         ("get_.*", "pattern", "get_.*"),
         ("^feed$", "pattern", "^feed$"),
     ],

@@ -134,6 +134,11 @@ def render_impact(
             f"{definition_line(impact.target.first)}\naffects {count(symbols, 'symbol')} in {count(files, 'file')}, "
             f"{count(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
         )
+        if impact.possible:
+            unsure = count(len(impact.possible), "possible use")
+            what += (
+                f"\nand perhaps more: {unsure} in {count(len({u.path for u in impact.possible}), 'file')}, not followed"
+            )
         return f"{cut_line(shown, min(limit, total), total, 'dependants')}\n{what}" if shown < total else what
 
     return page.widest(header, results)

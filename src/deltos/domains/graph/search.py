@@ -88,12 +88,14 @@ class FoundReferences:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Who is affected by a change of a target: by distance, tests apart. `lines`: where direct dependants use it."""
+    """Who is affected by a change of a target: by distance, tests apart. `lines`: where direct dependants use it;
+    `possible`: lines that may use it, which are not followed."""
 
     target: Target
     levels: tuple[tuple[Symbol, ...], ...]
     tests: tuple[Symbol, ...]
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)
+    possible: tuple[Use, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,15 @@ class GraphSearch:
         if not here:
             raise NotFound(f"No definition on {place}", hint=_nearest(symbols, int(line)))
         best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
-        return Target(replace(best, line=int(line)), (best.node_id,), frozenset({(best.path, int(line))}))
+        openings = [row.node_id for row in self._openings(best) if row.node_id != best.node_id]
+        return Target(replace(best, line=int(line)), (best.node_id, *openings), frozenset({(best.path, int(line))}))
+
+    def _openings(self, symbol: Symbol) -> list[Symbol]:
+        """Where else a module or class of Ruby is opened."""
+        if not _is_opening(symbol):
+            return []
+        namesakes = self.reader.symbols_named(symbol.name)
+        return [row for row in namesakes if _is_opening(row) and row.label == symbol.label]
 
     # --- references
 
@@ -337,7 +347,9 @@ class GraphSearch:
             # What stands at the top of a file runs on import: that reaches the file, not everybody who imports it.
             frontier = {row.node_id for row in rows if row.key}
         lines = {source: tuple(merged(rows)) for source, rows in direct.items()}
-        return Impact(target, tuple(levels), tuple(tests), lines)
+        unsure = [row for row in self.reader.references(target.node_ids) if not row.certain]
+        possible = merged([*unsure, *self._mentions(target)])
+        return Impact(target, tuple(map(_without_files, levels)), _without_files(tests), lines, tuple(possible))
 
     def _described(self, node_ids: set[int]) -> list[Symbol]:
         known = self.reader.symbols(node_ids)
@@ -400,11 +412,23 @@ def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
     return sorted(kept, key=lambda row: (row.path, row.line))
 
 
+def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
+    """Symbols, without the files that they stand in: that a file imports what it uses goes without saying."""
+    kept = list(rows)
+    named = {row.path for row in kept if row.key}
+    return tuple([row for row in kept if row.key or row.path not in named])
+
+
+def _is_opening(row: Symbol) -> bool:
+    return row.path.endswith(".rb") and row.kind in ("class", "module")
+
+
 def _grouped(rows: Sequence[Symbol]) -> list[Target]:
-    """Definitions of the same name in the same place as one target: overloads, a getter and its setter."""
+    """Definitions of the same name in the same place as one target: overloads, a getter and its setter, and a module
+    of Ruby wherever it is opened."""
     groups: dict[tuple[str, str], list[Symbol]] = defaultdict(list)
     for row in rows:
-        groups[(row.path, re.sub(r"#\d+", "", row.key))].append(row)
+        groups[("" if _is_opening(row) else row.path, re.sub(r"#\d+", "", row.key))].append(row)
     return [
         Target(group[0], tuple(row.node_id for row in group), frozenset((row.path, row.line) for row in group))
         for group in groups.values()

@@ -360,6 +360,54 @@ class Test {
     )
 
 
+def test_rust_traits_are_bases_of_what_implements_them_and_of_bounded_parameters() -> None:
+    resolved = check_files(
+        {
+            "src/lib.rs": """pub trait Endian {
+    fn write(n: u16);
+    fn name(&self) -> String { String::new() }
+}
+
+pub struct Little;
+
+impl Endian for Little { // -> Endian, Little
+    fn write(n: u16) {}
+}
+
+fn encode<E: Endian>(e: &E, little: Little) { // -> Endian, Little
+    E::write(1); // -> Endian.write
+    e.name(); // -> Endian.name
+    little.name(); // -> Endian.name
+    Little::write(2); // -> Little, Little.write
+}
+"""
+        }
+    )
+    inherits = [(edge.source_key, edge.target_key) for edge in resolved["src/lib.rs"].edges if edge.kind == "inherit"]
+    assert inherits == [("Little", "Endian")]
+
+
+def test_a_reopened_ruby_module_is_referred_to_once() -> None:
+    resolved = check_files(
+        {
+            "a.rb": "module Acme\n  class One\n    def go\n    end\n  end\nend\n",
+            "b.rb": "module Acme\n  class One\n    def stop\n    end\n  end\nend\n",
+            "c.rb": """module Acme
+  class Two
+    def use
+      Acme # -> a.rb:Acme
+      one = One.new # -> a.rb:Acme.One
+      one.go # -> a.rb:Acme.One.go
+      one.stop # -> b.rb:Acme.One.stop
+    end
+  end
+end
+""",
+        }
+    )
+    assert len([edge for edge in resolved["c.rb"].edges if edge.line == 4]) == 1
+
+
 def test_source_that_nests_without_end_is_read_once() -> None:
     deep = "class A { " * 3_000 + "B b;" + " }" * 3_000
     calls = "package a\nfunc f() { " + "g(" * 5_000 + ")" * 5_000 + " }\n"

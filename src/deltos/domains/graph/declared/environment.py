@@ -17,7 +17,7 @@ class Environment:
     def __init__(self) -> None:
         self._opened: list[list[tuple[str, bool]]] = [[]]
         self._values: defaultdict[str, list[AccessPath]] = defaultdict(list)
-        self._type_names: defaultdict[str, int] = defaultdict(int)
+        self._type_names: defaultdict[str, list[str]] = defaultdict(list)
 
     @property
     def depth(self) -> int:
@@ -32,7 +32,7 @@ class Environment:
         """Leave the innermost scope and forget what it bound."""
         for name, is_type in self._opened.pop():
             if is_type:
-                self._type_names[name] -= 1
+                self._type_names[name].pop()
             else:
                 self._values[name].pop()
 
@@ -41,9 +41,9 @@ class Environment:
         self._values[name].append(path)
         self._opened[-1].append((name, False))
 
-    def bind_type(self, name: str) -> None:
-        """Bind the name of a type parameter."""
-        self._type_names[name] += 1
+    def bind_type(self, name: str, bound: str) -> None:
+        """Bind the name of a type parameter to the type that it is at least."""
+        self._type_names[name].append(bound)
         self._opened[-1].append((name, True))
 
     def value(self, name: str) -> AccessPath | None:
@@ -51,6 +51,7 @@ class Environment:
         bound = self._values.get(name)
         return bound[-1] if bound else None
 
-    def is_type(self, name: str) -> bool:
-        """Whether a name is a type parameter here."""
-        return self._type_names.get(name, 0) > 0
+    def bound_of(self, name: str) -> str | None:
+        """The type that a type parameter is at least; None where the name is no type parameter."""
+        bound = self._type_names.get(name)
+        return bound[-1] if bound else None

@@ -11,6 +11,7 @@ from deltos.domains.graph.declared.declarations import Declarations
 from deltos.domains.graph.declared.environment import Environment
 from deltos.domains.graph.declared.facts import (
     TYPE_SIGN,
+    UNKNOWN,
     Occurrence,
     ScopeTypes,
     SourceBody,
@@ -19,6 +20,8 @@ from deltos.domains.graph.declared.facts import (
 )
 from deltos.domains.graph.declared.imports import read_import, read_package
 from deltos.domains.graph.declared.shapes import SHAPES, GrammarShape
+from deltos.domains.graph.declared.types import parse_type
+from deltos.domains.graph.declared.world import outward
 from deltos.domains.graph.declared.written import Written, first_child
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.kernel.resolver import FileFacts
@@ -108,6 +111,7 @@ class _SourceReader:
         self._imports: list[ImportClause] = []
         self._import_lines: list[int] = []
         self._package = ""
+        self._implementing: dict[int, str] = {}
         self._scopes: dict[str, _DeclaredScope] = {}
 
     def read(self, root: tree_sitter.Node) -> None:
@@ -207,12 +211,29 @@ class _SourceReader:
             if called is not None:
                 name = self._written.text(called)
                 self._uses.append(Occurrence(line, self._spans.key_at(line), name, "construct", None))
+        elif kind == "impl_item":
+            self._implement(node)
         elif kind == "type_definition":
             self._bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
         elif kind == "ordered_field_declaration_list" and self._spans.type_at(line):
             types = self._scope(self._spans.type_at(line)).types
             for position, each in enumerate(node.children_by_field_name("type")):
                 types.setdefault(str(position), (TYPE_SIGN + self._written.type_text(each),))
+
+    def _implement(self, node: tree_sitter.Node) -> None:
+        """`impl Trait for Type`: the trait is a base of the type, as far as this file defines it."""
+        trait, implementing = node.child_by_field_name("trait"), node.child_by_field_name("type")
+        if trait is None or implementing is None:
+            return
+        line = trait.start_point[0] + 1
+        name = parse_type(self._written.type_text(implementing)).name.rpartition(".")[2]
+        module = self._spans.module_at(line)
+        owner = next(
+            (k for scope in outward(module) if (k := f"{scope}.{name}".strip(".")) in self._spans.type_keys), ""
+        )
+        if owner:
+            self._implementing[line] = owner
+            self._scope(owner).bases.append(self._written.type_text(trait))
 
     def _bound_inside(
         self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Visit | _Bind | _Close]
@@ -248,9 +269,12 @@ class _SourceReader:
         elif kind in shape.types and role in ("read", "type"):
             role = "type"
         is_creation = kind in shape.creations
+        trait = node.child_by_field_name("trait") if kind == "impl_item" else None
         called = first_child(node) if kind in _GENERIC_NAMES and role == "call" else self._written.callee(node, kind)
         for child in node.named_children:
-            if child == called:
+            if child == trait:
+                yield child, "inherit"
+            elif child == called:
                 yield child, "create" if is_creation else "call"
             elif role == "create":
                 yield child, role if child == first_child(node) else "type"
@@ -287,18 +311,21 @@ class _SourceReader:
             return
         if name in self._shape.receivers or not name or (receiver is None and self._is_bound(node, name, role)):
             return
+        source = self._spans.key_at(line)
         if role == "inherit":
+            implementing = self._implementing.get(line, "")
+            source = implementing or source
             owner = self._spans.type_at(line)
-            if owner:
+            if owner and not implementing:
                 self._scope(owner).bases.append(".".join((*(receiver or ()), name)))
-        self._uses.append(Occurrence(line, self._spans.key_at(line), name, role, receiver))
+        self._uses.append(Occurrence(line, source, name, role, receiver))
 
     def _is_bound(self, node: tree_sitter.Node, name: str, role: str) -> bool:
         """Whether a name is a variable or a type parameter here, or is just being bound."""
         if node.start_byte in self._bound:
             return True
         if role in _TYPE_ROLES or node.type == "type_identifier":
-            return self._environment.is_type(name)
+            return self._environment.bound_of(name) is not None
         if role == "call" and self._shape.has_function_names:
             return False
         return self._environment.value(name) is not None
@@ -341,8 +368,12 @@ class _SourceReader:
     def _bind_type_parameter(self, node: tree_sitter.Node) -> None:
         names = node.children_by_field_name("name") or [n for n in node.named_children[:1] if not n.child_count]
         names = names or [n for n in node.named_children if n.type == "type_identifier"][:1]
+        bounds = node.child_by_field_name("bounds") or next(
+            (child for child in node.named_children if child.type == "type_bound"), None
+        )
+        bound = self._written.type_text(first_child(bounds)) if bounds is not None else UNKNOWN
         for name in names:
-            self._environment.bind_type(self._written.text(name))
+            self._environment.bind_type(self._written.text(name), bound)
             self._bound.add(name.start_byte)
 
     def _declare_return(self, node: tree_sitter.Node) -> None:

@@ -73,7 +73,7 @@ class Members:
         if self._shape.implicit_receiver:
             for owner in self._own_types(source):
                 if owner.key.rpartition(".")[2] == name and role != "call":
-                    return Lookup((owner,))
+                    return Lookup((self._names.first_opening(owner),))
                 found = self._fitting(self.member(owner, name), role, is_strict=True)
                 if found:
                     return Lookup(found)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LOCAL_SCOPES = frozenset({"function", "method", "module"})
 """Kinds of definitions whose own definitions are seen inside them by their plain names."""
+_OPENED = frozenset({"class", "module"})
 _LONGEST_CHAIN = 8
 """How many re-exports are followed from one to the next."""
 _MOST_WILDCARDS = 32
@@ -68,7 +69,7 @@ class Visibility:
             if key in unit.kinds and (is_seen or (scope in unit.type_keys and key in unit.type_keys)):
                 return Lookup((DefinedSymbol(unit.path, key),))
         elif name in unit.tops:
-            return Lookup(tuple([DefinedSymbol(unit.path, key) for key in unit.tops[name]]))
+            return Lookup(self._tops(unit, name))
         if unit.language in ("c", "cpp"):
             return self._linked(unit, name) if not scope else None
         exact = unit.exact[scope].get(name) if scope in unit.exact else None
@@ -82,10 +83,18 @@ class Visibility:
                 return Lookup(found)
         return None
 
+    def _tops(self, unit: Unit, name: str) -> tuple[DefinedSymbol, ...]:
+        keys = unit.tops[name]
+        if unit.language == "ruby" and len(keys) == 1 and unit.kinds[keys[0]] in _OPENED:
+            return self._defined_in(*_split(keys[0])) or (DefinedSymbol(unit.path, keys[0]),)
+        return tuple([DefinedSymbol(unit.path, key) for key in keys])
+
     def _packages(self, unit: Unit, scope: str) -> Iterator[str]:
         """The packages whose names a place sees without qualification, nearest first."""
         if scope:
             yield from unit.wildcards.get(scope, ())
+            if unit.language == "ruby":
+                yield scope  # what another opening of the module defines
             return
         yield unit.home
         yield from unit.wildcards.get("", ())
@@ -116,7 +125,23 @@ class Visibility:
                 continue
             if symbol.key in unit.tops.get(name, ()) and unit.full_name(symbol.key) == wanted:
                 found.append(DefinedSymbol(symbol.path, symbol.key))
-        return tuple(found)
+        return self._first_opening(found)
+
+    def _first_opening(self, found: list[DefinedSymbol]) -> tuple[DefinedSymbol, ...]:
+        """Ruby's modules and classes are opened again and again: all openings are one symbol, whose first is named."""
+        if self._unit.language != "ruby" or len(found) < 2 or not all(map(self._is_opened, found)):
+            return tuple(found)
+        return (min(found),)
+
+    def first_opening(self, owner: DefinedSymbol) -> DefinedSymbol:
+        """The opening that stands for all openings of a type."""
+        if self._unit.language != "ruby":
+            return owner
+        return next(iter(self._defined_in(*_split(owner.key))), owner)
+
+    def _is_opened(self, target: DefinedSymbol) -> bool:
+        unit = self.read(target.path)
+        return unit is not None and unit.kinds.get(target.key) in _OPENED
 
     def _exported_from(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """What a Rust module passes on: `pub use`. Whether it says `pub` is not asked: what is private is not used."""
@@ -189,6 +214,8 @@ class Visibility:
                 and symbol.key in other.tops.get(name, ())
             ):
                 found.append(DefinedSymbol(symbol.path, symbol.key))
+        if len({target.key for target in found}) == 1:
+            found = list(self._first_opening(found))
         return Lookup(tuple(found), is_certain=unit.language == "ruby") if len(found) == 1 else NOTHING
 
     def _linked(self, unit: Unit, name: str) -> Lookup | None:
@@ -272,7 +299,7 @@ class Visibility:
                     continue  # of another type of that name in the file
                 if symbol.path == path or self._is_beside(unit, symbol.path, bare):
                     found.append(DefinedSymbol(symbol.path, symbol.key))
-        return tuple(found)
+        return self._first_opening(found)
 
     def _is_beside(self, unit: Unit | None, path: str, key: str) -> bool:
         """Whether a file may hold members of a type of another: same package, or header and source of one name."""
@@ -305,6 +332,11 @@ class Visibility:
             self.dependencies.add(any_called(basename(folder)))
             found = self._world.go_files(folder)
         return [DefinedSymbol(path, "") for path in found]
+
+
+def _split(key: str) -> tuple[str, str]:
+    before, _, last = key.rpartition(".")
+    return before, last
 
 
 def _stem(path: str) -> str:

@@ -109,7 +109,7 @@ class Written:
         if node.child_count or not node.end_byte - node.start_byte:
             return UNKNOWN
         name = self.text(node)
-        return UNKNOWN if self._environment.is_type(name) else name
+        return self._environment.bound_of(name) or name
 
     def _generic(self, node: tree_sitter.Node, depth: int) -> str:
         arguments = next((child for child in node.named_children if child.type in _ARGUMENTS), None)
@@ -190,6 +190,9 @@ class Written:
         """A path from the name it starts with; a variable is replaced by what it holds."""
         name = self._simple(node)
         bound = self._environment.value(name)
+        parameter = self._environment.bound_of(name) if bound is None and not suffix else None
+        if parameter is not None:
+            return (TYPE_SIGN + parameter, *reversed(steps))
         if bound is None or (suffix and self._shape.has_function_names):
             return (name + suffix, *reversed(steps))
         if suffix:

@@ -1,0 +1,51 @@
+"""What a change affects: what is told of it is what is shown, and what is unsure is told too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.domains.graph.small_project import places
+
+if TYPE_CHECKING:
+    from tests.domains.graph.small_project import SmallProject
+
+
+def test_uses_that_are_only_possible_are_told(project: SmallProject) -> None:
+    project.write(
+        {
+            "store.py": "class Store:\n    def flush_all(self):\n        pass\n",
+            "user.py": "def use(thing):\n    thing.flush_all()\n",
+        }
+    )
+    graph = project.graph()
+    impact = graph.impact(graph.targets("Store.flush_all")[0])
+    assert impact.levels == ()
+    assert [use.place for use in impact.possible] == [("user.py", 2)]
+
+
+def test_a_file_is_no_dependant_beside_its_own_definitions(project: SmallProject) -> None:
+    project.write(
+        {
+            "store.py": "def load():\n    pass\n",
+            "user.py": "from store import load\n\n\ndef use():\n    load()\n",
+            "only.py": "from store import load\n",
+        }
+    )
+    graph = project.graph()
+    impact = graph.impact(graph.targets("load")[0])
+    assert [(row.path, row.key) for row in impact.levels[0]] == [("only.py", ""), ("user.py", "use")]
+
+
+def test_every_opening_of_a_ruby_module_is_the_same_symbol(project: SmallProject) -> None:
+    project.write(
+        {
+            "a.rb": "module Acme\n  def self.go\n  end\nend\n",
+            "b.rb": "module Acme\n  def self.stop\n  end\nend\n",
+            "c.rb": "class Other\n  def use\n    Acme.go\n  end\nend\n",
+        }
+    )
+    graph = project.graph()
+    (target,) = graph.targets("Acme")
+    assert len(target.node_ids) == 2
+    for asked in (target, graph.at("a.rb:1"), graph.at("b.rb:1")):
+        assert "c.rb:3" in places(graph.references(asked))
