@@ -24,11 +24,11 @@ class Environment:
         """How many scopes are open beside the file's own."""
         return len(self._opened) - 1
 
-    def open(self) -> None:
+    def enter(self) -> None:
         """Enter a scope."""
         self._opened.append([])
 
-    def close(self) -> None:
+    def leave(self) -> None:
         """Leave the innermost scope and forget what it bound."""
         for name, is_type in self._opened.pop():
             if is_type:

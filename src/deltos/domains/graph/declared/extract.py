@@ -124,7 +124,7 @@ class _SourceReader:
             elif isinstance(step, _Bind):
                 self._bind(step.bindings)
             else:
-                self._environment.close()
+                self._environment.leave()
 
     def facts(self) -> FileFacts:
         """Everything read, in the form that is stored."""
@@ -186,7 +186,7 @@ class _SourceReader:
         opens = kind in shape.scopes or (kind in _PROTOTYPES and self._declarations.is_prototype(node))
         self._declarations.note(node)
         if opens:
-            self._environment.open()
+            self._environment.enter()
         if kind in shape.type_parameters:
             self._bind_type_parameter(node)
         if kind in shape.functions:
