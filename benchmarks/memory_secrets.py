@@ -1,7 +1,7 @@
 """Secrets under measurement: how many generated ones reach the disk by every way into memory, also with a cut that
 falls into them; how many lines of honest text are taken for one.
 
-    python -m benchmarks.memory_secrets leaks [--per-kind N] [--misses] | false [FOLDER …] [--list]
+    python -m benchmarks.memory_secrets leaks [--per-kind N] [--way GLOB …] [--misses] | false [FOLDER …] [--list]
 
 `leaks` looks for every piece of twelve characters in all files of the data folder; `false` reads Django, Rails and the
 kernel's documentation, or the folders given.
@@ -15,6 +15,7 @@ import re
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from fnmatch import fnmatch
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -50,23 +51,26 @@ def main() -> None:
     parser.add_argument("what", choices=("leaks", "false"), nargs="?", default="leaks")
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--per-kind", type=int, default=7)
+    parser.add_argument("--way", action="append", default=[], metavar="GLOB", help="only these ways in")
     parser.add_argument("--misses", action="store_true", help="name what reached the disk, of seen kinds only")
     parser.add_argument("--list", action="store_true", help="print every line that is not reviewed")
     args = parser.parse_args()
     if args.what == "leaks":
-        leaks(args.per_kind, show_misses=args.misses)
+        leaks(args.per_kind, args.way or ["*"], show_misses=args.misses)
     else:
         false_lines(args.folders or _corpora(), show=args.list)
 
 
-def leaks(per_kind: int, *, show_misses: bool) -> None:
-    """Send every generated secret through every channel; print what reached the disk."""
+def leaks(per_kind: int, ways: Sequence[str], *, show_misses: bool) -> None:
+    """Send every generated secret through every channel that fits; print what reached the disk."""
     samples = list(written(per_kind=per_kind))
     sent: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     leaked_samples: set[int] = set()
     rows = []
     for channel in all_channels():
+        if not any(fnmatch(channel.name, way) for way in ways):
+            continue
         result = measure(channel, samples)
         leaked_samples |= result.leaked
         sent.update(group_of(samples[number].kind) for number in result.numbers)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from deltos.errors import DeltosError
@@ -32,6 +33,14 @@ class Attacked:
     def close(self) -> None:
         """End the process."""
         self._workers.close()
+
+
+def run_target(name: str, data: bytes) -> None:
+    """Give an input to a target of the fuzzer; runs in a child."""
+    from fuzz.targets import all_targets  # deferred: only that child needs it
+
+    with TemporaryDirectory() as scratch, all_targets()[name].open(Path(scratch)) as target:
+        target.run(data)
 
 
 def _call(function: Callable[..., object], named: dict[str, Any], arguments: tuple[Any, ...]) -> None:

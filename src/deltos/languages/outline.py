@@ -32,6 +32,9 @@ _TYPE_PATH = re.compile(r"\w+(?:(?:::|\.)\w+)*")
 _CAPITALISED = re.compile(r"[A-Z]\w*")
 _MARKUP = re.compile(r"[<\[\]`*]")  # in a heading
 _NAME_CHARACTERS = 1_000  # of a heading; what is longer is no name
+# Each node is compared with all matches that have begun around it: without a limit, time grows with the square of the
+# nesting. What people write has fewer than 64; beyond the limit the outermost one is given up.
+_MOST_PENDING_MATCHES = 1_024
 
 _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 
@@ -71,7 +74,7 @@ def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Def
     query = definitions_query(language)
     if query is None:
         return []
-    cursor = QueryCursor(query)
+    cursor = QueryCursor(query, match_limit=_MOST_PENDING_MATCHES)
     if language.top_level_only:
         cursor.set_max_start_depth(1)
     definitions = _OutlineReader(language, data).read(cursor.matches(tree.root_node))

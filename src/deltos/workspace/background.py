@@ -70,3 +70,4 @@ class BackgroundRun:
             self.failure = exc
         except Exception as exc:  # noqa: BLE001 (the end of a thread is a surface: whoever asks is told)
             self.failure = DeltosError(f"Indexing failed: {type(exc).__name__}: {exc}")
+            self.failure.__cause__ = exc  # where it is raised, it shows where it came from

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.attacked import unread
+from tests.attacks import Attacked, run_target
 
 N = 10_000
 
@@ -106,5 +107,10 @@ def test_long_words_and_lines_cannot_stop_the_outline() -> None:
         "attributes": ("a.cs", "[" * N + "class A {}"),
         "definitions on one line": ("a.js", "function f() {} " * N),
         "annotations": ("a.java", "@A(" * N + "class B {}"),
+        "calls of calls": ("a.rb", "go.mod" * 30_000),
     }
     assert unread(texts) == {}
+
+
+def test_a_name_imported_without_number_is_resolved_in_time(attacked: Attacked) -> None:
+    attacked.survives(run_target, "graph-csharp", b"using A;\n" * 30_000)

@@ -103,7 +103,7 @@ class Database:
             try:
                 yield connection
                 connection.commit()
-            except BaseException:
+            except BaseException:  # an interrupt too: nothing half written may stay, and it goes on upwards
                 connection.rollback()
                 raise
 
@@ -243,7 +243,7 @@ def undone_on_error(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("SAVEPOINT part")
     try:
         yield
-    except BaseException:
+    except BaseException:  # an interrupt too: what it left half done is taken back, and it goes on upwards
         connection.execute("ROLLBACK TO part")
         raise
     finally:
