@@ -241,13 +241,14 @@ def _answer(text: str) -> Draft | None:
         return Draft(_cut("\n".join(steps), _PROMPT_CHARACTERS), NOTE, "agent", score=_score_of(judgement))
     if not telling:
         return None
-    if len(prose) <= _SHORT_ANSWER_CHARACTERS:
+    is_short = sum(map(len, sentences)) <= _SHORT_ANSWER_CHARACTERS
+    if is_short:
         # What stands around a reason says what it is the reason of.
         telling = [s.strip(" -*#>\t") for s in whole if not s.rstrip().endswith(("?", "？"))]
     explains = any(re.search(_FINDING, sentence) for sentence in telling)
     # What the agent chose for itself on the way is neither the user's decision nor a finding.
     kind = "finding" if explains else NOTE
-    shown = telling if len(prose) <= _SHORT_ANSWER_CHARACTERS else telling[:_SENTENCES]
+    shown = telling if is_short else telling[:_SENTENCES]
     return Draft("\n".join(shown), kind, "agent", score=None if explains else _score_of(judgement))
 
 
