@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,14 @@ def test_code_is_never_split_unless_it_is_beyond_all_measure() -> None:
     parts = chunks(Section(("Page",), (), (Block(huge, "code", ("here",)),)))
     assert len(parts) > 1
     assert all(part.text.startswith("```python\n") and part.text.endswith("\n```") for part in parts)
+
+
+@pytest.mark.parametrize("body", ["", "\n" + "`" * 13_000, "\n" + "x = 1\n" * 20_000 + "`" * 13_000])
+def test_of_a_block_whose_fence_is_what_is_long_nothing_is_lost_or_repeated(body: str) -> None:
+    text = "`" * 13_000 + body
+    shown = "".join(chunk.text for chunk in chunks(section("One", text, kind="code")))
+    assert shown.count("`") == text.count("`")
+    assert shown.count("x = 1") == text.count("x = 1")
 
 
 def test_a_paragraph_longer_than_a_chunk_is_split_at_sentences() -> None:

@@ -20,6 +20,7 @@ MAX_TOKENS = 400  # of prose: ten or so passages fit the default budget
 SMALL_TOKENS = 40  # a part of a section below this shares a chunk with the next
 TINY_TOKENS = 12  # the same for entries of a reference
 _LARGEST_CODE_TOKENS = 3_000  # a code block is cut only beyond this: half an example is of no use
+_LONGEST_FENCE_CHARACTERS = 500  # its two lines stand in every part
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 
@@ -95,11 +96,12 @@ def _smaller(block: Block, max_tokens: int) -> Iterator[Block]:
 
 
 def _split_code(block: Block, limit: int) -> Iterator[Block]:
-    fence, separator, rest = block.text.partition("\n")
-    if not separator:  # a fence and nothing else
+    """Parts of a long block, each within the fence of the whole; without it where the fence itself is what is long."""
+    opening, *lines = block.text.split("\n")
+    closing = lines.pop() if lines else ""
+    if len(opening) + len(closing) > _LONGEST_FENCE_CHARACTERS:
         yield from _split_prose(block, limit)
         return
-    opening, *lines, closing = (fence, *rest.split("\n"))
     anchors = block.anchors
     for part in _fill(lines, limit * CHARACTERS_PER_TOKEN, "\n"):
         yield Block(f"{opening}\n{part}\n{closing}", "code", anchors)
