@@ -97,8 +97,8 @@ def probe(project: Path, home: Path) -> dict[str, float]:
     from deltos.config import Config
     from deltos.workspace.walk import walk
 
-    app = App(Config(home=home))
-    index = app.domains.projects.at(project)
+    app: Any = App(Config(home=home))
+    index = getattr(app, "domains", app).projects.at(project)  # of older versions the app itself has them
     index.index()
     edited = max(project.rglob("*.py"), key=lambda path: path.stat().st_size if path.stat().st_size < 50_000 else 0)
     before = edited.read_text("utf-8")
