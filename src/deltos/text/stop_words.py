@@ -20,7 +20,7 @@ QUESTION_WORDS = INTERROGATIVES.union(
     defined definition responsible work works file files""".split(),
 )
 # The same for questions about an API: every unit is an operation, but `find` and `use` tell what it does.
-API_QUESTION_WORDS = INTERROGATIVES | _MODALS | frozenset("i api endpoint call operation".split())
+API_QUESTION_WORDS = INTERROGATIVES | _MODALS | frozenset("i api endpoint operation".split())
 
 # Left out of questions about observations. Those are prose: more pronouns and fillers, and no keywords of code.
 PROSE_STOP_WORDS = _FUNCTION_WORDS.union(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -149,8 +150,31 @@ def test_an_api_is_found_by_the_beginning_of_its_name_in_any_case(apis: Apis, ad
     add(shop, "shop-api")
     assert call(apis, "get_api_endpoints", api_name="SHOP").text.startswith("shop-api")
     add(shop, "shop-two", "two.yaml")
-    with pytest.raises(NotFound, match="shop-api, shop-two"):
-        call(apis, "get_api_endpoints", api_name="shop")
+    both = call(apis, "get_api_endpoints", api_name="shop").text
+    assert both.startswith("'shop' means 2 APIs together; give one as api_name.")
+    assert "shop-api: 5 operations" in both
+    assert "shop-two: 5 operations" in both
+
+
+def test_a_group_of_apis_is_searched_together_and_no_other(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    for name in ("shop-eu", "shop-us", "other"):
+        add(shop, name, f"{name}.json")
+    found = {hit.api_name for hit in apis.searcher.search("list all orders", api_name="Shop", limit=20)}
+    assert found == {"shop-eu", "shop-us"}
+    assert {hit.api_name for hit in apis.searcher.search("list all orders", limit=50)} == {*found, "other"}
+    assert apis.searcher.count_searchable("shop") == 2 * apis.searcher.count_searchable("other")
+
+
+def test_a_folder_that_was_given_a_name_is_a_group(apis: Apis, tmp_path: Path, shop: dict[str, Any]) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for title in ("Voice", "Text"):
+        (folder / f"{title}.json").write_text(json.dumps({**shop, "info": {"title": title, "version": "1"}}))
+    apis.indexer.add(str(folder), "phone")
+    assert {hit.api_name for hit in apis.searcher.search("list orders", api_name="phone")} == {
+        "phone-voice",
+        "phone-text",
+    }
 
 
 def test_an_api_without_operations_says_so(apis: Apis, add: Add) -> None:
@@ -178,7 +202,7 @@ def test_an_operation_too_large_is_shortened_and_says_so_first(apis: Apis, add: 
     answer = call(apis, "get_api_endpoints", api_name="huge", path="/a")
     assert "shortened to fit" in answer.text.splitlines()[0]
     assert answer.truncated
-    assert len(answer.text) <= 6_000
+    assert 6_000 < len(answer.text) <= 16_500  # the budget is used
     assert "more: p" in answer.text
     tiny = call(apis, "get_api_endpoints", api_name="huge", path="/a", token_budget=200)
     assert len(tiny.text) <= 800
@@ -224,9 +248,24 @@ def test_a_long_list_of_apis_is_cut_between_them(apis: Apis, add: Add, shop: dic
     for number in range(12):
         add(shop, f"shop-{number}", f"{number}.json")
     answer = call(apis, "list_apis", token_budget=400)
-    assert re.match(r"showing \d+/12 APIs", answer.text)
+    assert re.match(r"showing 1-11/12 APIs, page 1/2 \(page=2 for more, or filter=WORDS\)", answer.text)
     assert len(answer.text) <= 1_600
     assert answer.truncated
+    second = call(apis, "list_apis", token_budget=400, page=2).text
+    assert second.startswith("showing 12-12/12 APIs, page 2/2 (filter=WORDS)")
+    shown = re.findall(r"^- (shop-\d+) ", answer.text + second, re.MULTILINE)
+    assert sorted(shown) == sorted(f"shop-{number}" for number in range(12))
+
+
+def test_a_list_of_apis_is_filtered_by_words(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(shop, "first")
+    add({**shop, "info": {"title": "Weather", "description": "Tells rain from sun."}}, "second", "two.json")
+    listed = call(apis, "list_apis", filter="RAIN sun").text
+    assert listed.startswith("1 of 2 APIs with 'RAIN sun'.")
+    assert "- second" in listed
+    assert "- first" not in listed
+    with pytest.raises(NotFound, match="None of 2 APIs has 'snow'"):
+        call(apis, "list_apis", filter="snow")
 
 
 def test_no_apis_at_all_says_how_to_add_one(apis: Apis) -> None:

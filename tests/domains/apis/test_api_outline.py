@@ -40,7 +40,9 @@ def lines(schema: Any, **detail: Any) -> list[str]:
         ({"items": {}}, "array of any"),
         ({"additionalProperties": {"type": "string"}}, "map of string"),
         ({"enum": ["a", None, True, ""]}, 'a | null | true | ""'),
-        ({"enum": list(range(20))}, "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | … (20 values)"),
+        ({"enum": list(range(5))}, "0 | 1 | 2 | 3 | 4"),
+        ({"enum": list(range(90))}, f"{' | '.join(map(str, range(24)))} | … (90 values)"),
+        ({"enum": ["x" * 40] * 20}, f"{' | '.join(['x' * 40] * 11)} | … (20 values)"),
         ({"const": {"deep": 1}}, "{…}"),
         ({"const": [1]}, "[…]"),
         ({"oneOf": [{"$ref": "#/Cat"}, {"type": "string"}]}, "Cat | string"),
@@ -100,7 +102,24 @@ def test_too_many_fields_end_with_the_names_of_the_rest_required_first() -> None
 
 def test_depth_gives_way_before_fields_do() -> None:
     schema = {"properties": {"cat": {"$ref": "#/Cat"}, "dog": {"$ref": "#/Dog"}}}
-    assert lines(schema, lines=3) == ["cat: Cat", "dog: Dog"]
+    assert lines(schema, lines=2) == ["cat: Cat", "dog: Dog"]
+
+
+def test_what_room_is_left_opens_fields_the_required_first() -> None:
+    inner = {"properties": {name: {"type": "string"} for name in "abcdefgh"}}
+    schema = {"required": ["spec"], "properties": {"meta": inner, "spec": inner, "note": {"type": "string"}}}
+    assert lines(schema, lines=11) == [
+        *("meta: object", "spec*: object", *(f"  {name}: string" for name in "abcdefgh"), "note: string")
+    ]
+    assert lines(schema, lines=8) == [
+        *("meta: object", "spec*: object", "  a: string", "  b: string", "  c: string", "  d: string"),
+        *("  … and 4 more: e, f, g, h", "note: string"),
+    ]
+
+
+def test_an_enum_behind_a_reference_lists_its_values() -> None:
+    targets = {"#/State": {"type": "string", "enum": ["open", "closed"]}}
+    assert label({"$ref": "#/State"}, targets.get) == "State (open | closed)"
 
 
 def test_too_many_alternatives_are_cut() -> None:

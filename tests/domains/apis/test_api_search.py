@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.intent import done_by, wanted_of
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
 from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.render import render_changes
@@ -215,3 +216,70 @@ def test_nothing_is_found_where_nothing_is_near(near_apis: Apis, tmp_path: Path)
     (tmp_path / "pay.yaml").write_text(PAYMENTS)
     near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
     assert near_apis.searcher.search("xyzzy quux") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("upload my ssh public key", "create"),
+        ("make an outbound phone call", "create"),
+        ("mark a node unschedulable", "update"),
+        ("get rid of a login", "delete"),
+        ("how do I remove a label", "delete"),
+        ("who is in a conference right now", "read"),
+        ("look up one machine", "read"),
+        ("columns of a board", ""),
+        ("", "read"),
+    ],
+)
+def test_a_question_wants_something_done(question: str, wanted: str) -> None:
+    assert wanted_of(question) == wanted
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "title", "does"),
+    [
+        ("GET", "/keys", "", "read"),
+        ("DELETE", "/keys/{id}", "", "delete"),
+        ("POST", "/keys", "New key", "create"),
+        ("POST", "/keys/{id}", "", "update"),
+        ("POST", "/item/remove", "", "delete"),
+        ("POST", "/accounts/balance/get", "", "read"),
+        ("POST", "/orders/{id}/cancel", "", "delete"),
+        ("RPC", "acme.Shop/DeleteOrder", "Deletes an order", "delete"),
+        ("MUTATION", "createIssue", "", "create"),
+    ],
+)
+def test_an_operation_does_something(method: str, path: str, title: str, does: str) -> None:
+    assert done_by(method, path, title) == does
+
+
+def test_nothing_is_destroyed_above_what_was_asked_for(apis: Apis, add: Add) -> None:
+    summaries = {"post": "Create a key", "get": "List keys"}
+    by_id = {"delete": "Delete your ssh public key", "get": "Get an ssh public key"}
+    paths = {
+        "/account/keys": {
+            method: {"summary": text, "description": "An ssh public key."} for method, text in summaries.items()
+        },
+        "/account/keys/{key}": {method: {"summary": text} for method, text in by_id.items()},
+    }
+    add({"openapi": "3.0.0", "info": {"title": "Cloud"}, "paths": paths})
+    found = [hit.id for hit in apis.searcher.search("upload my ssh public key", types=["endpoint"])]
+    assert found.index("api:cloud:POST /account/keys") < found.index("api:cloud:DELETE /account/keys/{key}")
+    first = apis.searcher.search("delete my ssh public key", types=["endpoint"])[0]
+    assert first.id == "api:cloud:DELETE /account/keys/{key}"
+
+
+def test_stable_versions_come_before_previews_and_older_ones(apis: Apis, add: Add) -> None:
+    paths: dict[str, Any] = {
+        f"/apis/{version}/namespaces/{{ns}}/scales": {"get": {"summary": "Read the scale of a deployment"}}
+        for version in ("v1", "v1beta1", "v2")
+    }
+    paths["/apis/v3/old"] = {"get": {"summary": "Read the scale of a deployment", "deprecated": True}}
+    add({"openapi": "3.0.0", "info": {"title": "Cluster"}, "paths": paths})
+    found = [
+        hit.id.split("/apis/")[1][:7]
+        for hit in apis.searcher.search("read the scale of a deployment", types=["endpoint"])
+    ]
+    assert found[0].startswith("v2/")
+    assert found[1].startswith("v1/")

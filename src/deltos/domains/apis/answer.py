@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HIT_CHARACTERS = 2_400
 FURTHER_HIT_CHARACTERS = 600  # after the first: its parameters, an example; get_api_endpoints shows the rest
-FULL_CHARACTERS = 12_000
+FULL_CHARACTERS = 40_000
 ID_PREFIX = "api:"
 OPERATIONS_OF_TAG = 40
 
@@ -39,17 +39,16 @@ class ApiSearcher:
         meaning = self._meaning()
         similarities = meaning.compare(query) if meaning else None
         with self._library.store.snapshot():
-            row = self._library.row(api_name) if api_name else None
-            api_id = row.id if row else None
+            rows = self._library.group(api_name) if api_name else []
             found = search_units(
                 self._library.store,
                 query,
-                api_id=api_id,
+                api_id=rows[0].id if len(rows) == 1 else None,
                 kinds=kinds,
                 limit=limit,
                 similarities=similarities,
                 compare=meaning.order_of if meaning else None,
-                without=self._library.hidden_ids(),
+                without=self._library.beside(rows) if len(rows) > 1 else self._library.hidden_ids(),
             )
             shown = _Shown(self._library)
             return [
@@ -77,7 +76,7 @@ class ApiSearcher:
         """How many operations, schemas, tags and overviews a search looks at."""
         store = self._library.store
         if api_name:
-            return store.count_searchable(self._library.row(api_name).id)
+            return sum(store.count_searchable(row.id) for row in self._library.group(api_name))
         return store.count_searchable() - sum(map(store.count_searchable, self._library.hidden_ids()))
 
 

@@ -51,7 +51,12 @@ class EndpointLines:
 def show_endpoints(library: ApiLibrary, api_name: str, wanted: Filter, *, page: int, token_budget: int) -> Answer:
     """The operations of an API that a filter leaves."""
     with library.store.snapshot():
-        row = library.row(api_name)
+        rows = library.group(api_name)
+        if len(rows) > 1:
+            rows = _with_chosen(library, rows, wanted) or rows
+        if len(rows) > 1:
+            return _grouped(api_name, rows, wanted, characters_for(token_budget))
+        row = rows[0]
         everything = library.store.units(row.id, ("operation", "webhook"))
         chosen = select(everything, wanted)
         if not chosen:
@@ -60,6 +65,21 @@ def show_endpoints(library: ApiLibrary, api_name: str, wanted: Filter, *, page: 
         if wanted and len(chosen) <= FEW:
             return _whole(library, row, chosen, characters)
         return _listed(api_of(row), chosen, wanted, page, characters)
+
+
+def _with_chosen(library: ApiLibrary, rows: Sequence[ApiRow], wanted: Filter) -> list[ApiRow]:
+    """Those of a group that have operations which a filter leaves."""
+    kinds = ("operation", "webhook")
+    return [row for row in rows if select(library.store.units(row.id, kinds), wanted)] if wanted else []
+
+
+def _grouped(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: int) -> Answer:
+    """The APIs of a group: which of them to ask for."""
+    having = f" have operations with {wanted}" if wanted else ""
+    head = f"'{one_line(name, 60)}' means {len(rows)} APIs{having or ' together'}; give one as api_name. {_QUOTED}"
+    lines = [one_line(f"{row.name}: {_counted(row.operations)}, {api_of(row).overview.title}", 160) for row in rows]
+    text = cut("\n".join([head, fence("\n".join(lines))]), characters=characters)
+    return Answer(text, truncated=False, original_characters=len(text))
 
 
 def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:

@@ -13,6 +13,8 @@ from deltos.domains.apis.source import is_address
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deltos.domains.apis.outline import Resolve
     from deltos.store.apis import ApiDescriptions, ApiRow, UnitRow, UnreadRow
 
@@ -66,6 +68,20 @@ class ApiLibrary:
             return candidates[0]
         names = [row.name for row in candidates] or near_names(name, [row.name for row in rows])
         raise NotFound(f"API '{name}' is not indexed", hint=f"Did you mean: {', '.join(names[:NEAR_NAMES])}?")
+
+    def group(self, name: str) -> list[ApiRow]:
+        """The APIs that a caller means by `name`: one, or all of a provider, which begin with it or came together."""
+        wanted = name.strip()
+        rows = self.rows()
+        together = [row for row in rows if wanted and wanted in (row.name, row.source_name)]
+        if not together and wanted:
+            together = [row for row in rows if row.name.lower().startswith(f"{wanted.lower()}-")]
+        return together or [self.row(name)]
+
+    def beside(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
+        """All other APIs, those included that this call may not be shown."""
+        wanted = {row.id for row in rows}
+        return tuple(row.id for row in self.store.apis() if row.id not in wanted)
 
     def resolver(self, api_id: int) -> Resolve:
         """Follows references inside one stored API; each target is read once."""

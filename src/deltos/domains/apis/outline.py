@@ -12,7 +12,9 @@ from deltos.domains.apis.refs import MAX_HOPS, reference_name
 Resolve = Callable[[str], Json]
 """The value at a reference; None when it leads nowhere."""
 
-MAX_ENUM_VALUES = 8
+MAX_ENUM_VALUES = 24
+MAX_ENUM_CHARACTERS = 400
+_LEAST_LINES_INSIDE = 4  # of a field that is opened in part
 MAX_VALUE_CHARACTERS = 40
 MAX_ALTERNATIVES = 6
 MAX_REST_CHARACTERS = 240
@@ -38,11 +40,12 @@ class SchemaField:
 
 
 def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """The lines of a schema: as deep as the lines allow, then the names of what is left."""
+    """The lines of a schema: as deep as the lines allow, what is required first, then the names of what is left."""
     for depth in range(detail.depth, 0, -1):
         lines = _bounded(_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
         if len(lines) <= detail.lines:
-            return lines
+            is_whole = depth == detail.depth or _alternatives(schema, resolve)
+            return lines if is_whole else _opened(schema, resolve, detail)
     members = sorted(members_of(schema, resolve), key=lambda member: not member.required)
     if len(members) <= detail.lines:
         return lines[: detail.lines]
@@ -50,6 +53,33 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
     names = one_line(", ".join(member.name for member in members[detail.lines - 1 :]), MAX_REST_CHARACTERS)
     rest = f"… and {len(members) - len(shown)} more: {names}"
     return [*(_member_line(member, resolve, detail, 0) for member in shown), rest]
+
+
+def _opened(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
+    """All fields of a schema, and inside as many of them as there is room for, what is required first."""
+    members = members_of(schema, resolve)
+    room = detail.lines - len(members)
+    inside: dict[str, list[str]] = {}
+    for member in sorted(members, key=lambda member: not member.required):
+        for depth in range(detail.depth, 1, -1):
+            lines = _bounded(_nested(member, resolve, detail, depth, 0, ()), room)
+            if len(lines) <= room:
+                break
+        if len(lines) > room:
+            lines = _cut_lines(lines, member, resolve, room) if room >= _LEAST_LINES_INSIDE else []
+        inside[member.name] = lines
+        room -= len(lines)
+    return [
+        line for member in members for line in (_member_line(member, resolve, detail, 0), *inside.get(member.name, ()))
+    ]
+
+
+def _cut_lines(lines: list[str], member: SchemaField, resolve: Resolve, room: int) -> list[str]:
+    """The first fields inside a field, and the names of the others."""
+    fields = members_of(member.schema, resolve)
+    shown = [line for line in lines if not line.startswith("    ")][: room - 1]
+    names = one_line(", ".join(field.name for field in fields[len(shown) :]), MAX_REST_CHARACTERS)
+    return [*shown, f"  … and {len(fields) - len(shown)} more: {names}"]
 
 
 def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
@@ -64,7 +94,7 @@ def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
     if not isinstance(schema, dict) or depth > _MAX_LABEL_DEPTH:
         return "any"
     if isinstance(target := schema.get("$ref"), str):
-        return reference_name(target)
+        return _named(target, resolve)
     for name in ("oneOf", "anyOf"):
         if isinstance(options := schema.get(name), list) and options:
             labels = dict.fromkeys(label(option, resolve, depth + 1) for option in options[: MAX_ALTERNATIVES + 1])
@@ -73,6 +103,14 @@ def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
     if isinstance(parts := schema.get("allOf"), list) and parts:
         return " & ".join(label(part, resolve, depth + 1) for part in parts[:3])
     return _plain_label(schema, resolve, depth)
+
+
+def _named(target: str, resolve: Resolve) -> str:
+    """The name of a type, with its values where it is one of a few."""
+    found = follow({"$ref": target}, resolve)
+    values = found.get("enum") if isinstance(found, dict) else None
+    name = reference_name(target)
+    return f"{name} ({_enum(values)})" if isinstance(values, list) and values else name
 
 
 def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
@@ -201,8 +239,13 @@ def _bounded(lines: Iterator[str], limit: int) -> list[str]:
 
 
 def _enum(values: list[Json]) -> str:
-    shown = " | ".join(short_value(value) for value in values[:MAX_ENUM_VALUES])
-    return f"{shown} | … ({len(values)} values)" if len(values) > MAX_ENUM_VALUES else shown
+    shown: list[str] = []
+    for value in values[:MAX_ENUM_VALUES]:
+        shown.append(short_value(value))
+        if sum(map(len, shown)) > MAX_ENUM_CHARACTERS:
+            break
+    text = " | ".join(shown)
+    return f"{text} | … ({len(values)} values)" if len(values) > len(shown) else text
 
 
 def short_value(value: Json) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SUMMARY_CHARACTERS = 140
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?(?:-->|\Z)", re.DOTALL)
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()\[\]]*\)")
 _SENTENCE_END = re.compile(r"(?<=[^.\s])(?<!e\.g)(?<!i\.e)(?<!etc)[.!?](?=\s|$)|\n\s*\n|\n(?=[#*\-|])")
 _PARAMETER_SEGMENT = re.compile(r"^[:{<].*|.*[}>]$")
 _PLAIN_SEGMENTS = re.compile(r"^(?:v\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?|api|apis|rest|latest)$", re.IGNORECASE)
@@ -51,6 +52,8 @@ def plain(text: str) -> str:
 def one_line(text: str, characters: int) -> str:
     """Text as one line of at most `characters`."""
     line = " ".join(plain(text).split())
+    if len(line) > characters and "](" in line:
+        line = _LINK.sub(r"\1", line)  # an address would take the room of the words behind it
     if len(line) <= characters:
         return line
     return line[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from deltos.domains.apis.intent import wanted_of
 from deltos.text.identifiers import split_identifier
 from deltos.text.stop_words import API_QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import TOKEN, stemmer, tokens
@@ -51,7 +52,14 @@ _NOUN_ROWS = """
     user member person people | picture photo image avatar | directory folder | comment reply note | label tag |
     customer client | invoice bill | payment charge | product item | webhook hook | credential secret token key |
     notification alert | statistic stat metric | document doc | database db | email mail | phone telephone |
-    song track | issue ticket | job task | history log event | group team
+    song track | issue ticket bug | job task todo | history log event | group team |
+    machine server vm instance host | file document attachment | sms text message | buyer shopper customer client |
+    colleague coworker employee staff member | icon logo avatar photo | bin trash | password credential secret |
+    site website | disk volume storage drive | plan tier subscription | newsletter campaign | bank institution |
+    purchase order transaction | version release revision | hostname domain | variable env environment | vote poll |
+    voice audio recording sound | price cost | stock inventory | shop store location | entry record | deadline due |
+    meeting conference | recipient subscriber contact | limit quota | address location | url link address |
+    worker node | login user account | balance credit money
 """
 NOUNS = tuple(tuple(row.split()) for row in _NOUN_ROWS.split("|"))
 ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": ("merge", "request")}
@@ -76,6 +84,7 @@ class ApiQuery:
     method: str = ""
     path: str = ""
     stems: tuple[str, ...] = ()
+    wanted: str = ""
 
     def match_words(self) -> tuple[str, ...]:
         """The stems of which any may match.
@@ -99,7 +108,9 @@ def parse_query(text: str) -> ApiQuery:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    return ApiQuery(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
+    return ApiQuery(
+        text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)), wanted_of(text)
+    )
 
 
 def question_words(text: str) -> list[str]:

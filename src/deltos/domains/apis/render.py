@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
     from deltos.store.apis import UnitRow
 
-OPERATION_CHARACTERS = 5_600
+OPERATION_CHARACTERS = 16_000
 SUMMARY_CHARACTERS = 100
 TAGS_LISTED = 12
 WARNINGS_LISTED = 3
 CHANGES_LISTED = 100
 # From generous to terse: the first that fits is shown.
 DETAILS = (
+    Detail(depth=4, description_characters=200, lines=400),
+    Detail(depth=3, description_characters=140, lines=160),
     Detail(depth=2, description_characters=100, lines=90),
     Detail(depth=2, description_characters=60, lines=60),
     Detail(depth=1, description_characters=60, lines=45),
@@ -43,7 +45,7 @@ DETAILS = (
     Detail(depth=1, description_characters=0, lines=10),
     Detail(depth=1, description_characters=0, lines=4),
 )
-_DESCRIPTION_CHARACTERS = (1_200, 800, 600, 500, 300, 200, 100)
+_DESCRIPTION_CHARACTERS = (4_000, 2_000, 1_200, 800, 600, 500, 300, 200, 100)
 _EXAMPLE_SHARE = 0.7
 _LEFT_OUT = "… and "
 _READ_CHARACTERS = 10_000
@@ -106,11 +108,12 @@ def _example(operation: Operation, overview: Overview, resolve: Resolve, charact
 
 
 def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
-    text = ""
+    text = whole = ""
     for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
         text = "\n\n".join(_sections(operation, resolve, detail, description_characters))
+        whole = whole or text
         if len(text) <= room:
-            return Rendered(text, shortened=detail != DETAILS[0] or _LEFT_OUT in text)
+            return Rendered(text, shortened=text != whole or _LEFT_OUT in text)
     return Rendered(text[: max(0, room - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
 
 
@@ -204,15 +207,18 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
     ]
     good = good or [response for response in responses if response.status == "default"]
     sections = []
+    before: list[tuple[str, Json]] = []
     for response in good[:3]:
         heading = f"Response {response.status}"
         if response.description:
             heading += f" — {one_line(response.description, 80)}"
         contents = _distinct(response.contents)[:2]
-        shown = [
-            _content(f"{heading} ({content.media_type})".replace(" ()", ""), content, resolve, detail)
-            for content in contents
-        ]
+        shown = []
+        for content in contents:
+            known = next((status for status, schema in before if schema == content.schema), "")
+            titled = f"{heading} ({content.media_type})".replace(" ()", "")
+            shown.append(f"{titled}: as {known}" if known else _content(titled, content, resolve, detail))
+            before.append((response.status, content.schema))
         sections.extend(shown or [heading])
     rest = [response for response in responses if response not in good[:3]]
     if rest:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.domains.apis.intent import CREATE, DELETE, READ, UPDATE, intent_of
 from deltos.domains.apis.prose import is_parameter_segment, path_segments
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
 from deltos.ranking import load_ranker
@@ -42,6 +43,7 @@ _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely abo
 # From this score on a question is about the unit: 95 % of paraphrased operations reach it, and 3 % of questions about
 # documentation (ARCHITECTURE.md, decisions).
 CLEAR_MATCH = 1.7
+_VERSION = re.compile(r"^v(\d{1,6})(?:[._]\d{1,6})*(alpha|beta|rc|preview)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,9 @@ class RankedUnit:
 class UnitFeatures(NamedTuple):
     """What speaks for a unit. Coverage is the share of the question that a field has words for; `…_asked` is the share
     of the field's own words that were asked for; `meaning` is in standard deviations of similarity to the question,
-    `near_alone` is the cosine similarity itself, the more the question lacks words of any unit."""
+    `near_alone` is the cosine similarity itself, the more the question lacks words of any unit, and `near` its share of
+    the best. `api_near` and `api_named` say the same of the API as a whole. `…_unasked`: the operation does something
+    else than the question wants done."""
 
     bm25: float
     title_coverage: float
@@ -77,6 +81,15 @@ class UnitFeatures(NamedTuple):
     is_deprecated: bool
     meaning: float
     near_alone: float = 0.0
+    near: float = 0.0
+    api_near: float = 0.0
+    api_named: float = 0.0
+    intent_agrees: float = 0.0
+    destroys_unasked: float = 0.0
+    reads_unasked: float = 0.0
+    keeps_unasked: float = 0.0
+    is_preview: float = 0.0
+    is_outdated: float = 0.0
 
 
 def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
@@ -105,7 +118,7 @@ def search_units(
     found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
     if similarities:
         known = {unit.row.id for unit in found}
-        near = store.found(similarities.near(_NEAREST_LOOKED_AT), api_id=api_id, kinds=kinds, without=without)
+        near = _near(store, similarities, api_id, kinds, without)
         found += [unit for unit in near[:NEAREST_UNITS] if unit.row.id not in known]
     if not found:
         return []
@@ -113,6 +126,16 @@ def search_units(
     ranked = _ranked(found, _described(store, question, found, meanings, similarities))
     ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
     return ranked[:limit]
+
+
+def _near(
+    store: ApiDescriptions, similarities: Similarities, api_id: int | None, kinds: Sequence[str], without: Sequence[int]
+) -> list[FoundUnit]:
+    """The units nearest in meaning, of one API where one is asked for."""
+    if api_id is not None:
+        wanted = kinds or tuple(TYPE_OF_KIND)
+        similarities = similarities.among({unit.id for unit in store.units(api_id, wanted)})
+    return store.found(similarities.near(_NEAREST_LOOKED_AT), api_id=api_id, kinds=kinds, without=without)
 
 
 def _called(unit: FoundUnit) -> str:
@@ -134,10 +157,57 @@ def _described(
     cosines = similarities.raw(ids) if similarities else {}
     rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
     lacking = _lacking(rows)
+    nearest = max((*cosines.values(), 0.0)) or 1.0
+    of_apis = _nearness_of_apis(store, found, similarities)
+    newest = _newest_versions(found)
     return [
-        row._replace(near_alone=lacking * max(0.0, cosines.get(unit_id, 0.0)))
-        for row, unit_id in zip(rows, ids, strict=True)
+        row._replace(
+            near_alone=lacking * max(0.0, cosines.get(unit.row.id, 0.0)),
+            near=max(0.0, cosines.get(unit.row.id, 0.0)) / nearest,
+            api_near=of_apis.get(unit.api_name, 0.0),
+            is_outdated=float(_version_of(unit.row.path) < newest.get(_without_version(unit), (0, 0))),
+        )
+        for row, unit in zip(rows, found, strict=True)
     ]
+
+
+def _nearness_of_apis(
+    store: ApiDescriptions, found: Sequence[FoundUnit], similarities: Similarities | None
+) -> dict[str, float]:
+    """How near each API as a whole is to the question, 1 for the nearest; nothing where there is only one."""
+    names = {unit.api_name for unit in found}
+    if similarities is None or len(names) < 2:
+        return {}
+    overviews: dict[int, str] = {}
+    for name in names:
+        api = store.api(name)
+        overviews |= {unit.id: name for unit in store.units(api.id, ("overview",))} if api else {}
+    known = {overviews[key]: max(0.0, cosine) for key, cosine in similarities.raw(list(overviews)).items()}
+    nearest = max((*known.values(), 0.0)) or 1.0
+    return {name: cosine / nearest for name, cosine in known.items()}
+
+
+def _newest_versions(found: Iterable[FoundUnit]) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """The newest stable version of each operation that there are several of."""
+    newest: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for unit in found:
+        if unit.row.path:
+            key = _without_version(unit)
+            newest[key] = max(newest.get(key, (0, 0)), _version_of(unit.row.path))
+    return newest
+
+
+def _without_version(unit: FoundUnit) -> tuple[str, str, str]:
+    segments = (part for part in unit.row.path.lower().split("/") if not _VERSION.match(part))
+    return unit.api_name, unit.row.method, "/".join("{}" if is_parameter_segment(part) else part for part in segments)
+
+
+def _version_of(path: str) -> tuple[int, int]:
+    """The version in a path; previews come before every stable one."""
+    for part in path.lower().split("/"):
+        if match := _VERSION.match(part):
+            return (0 if match[2] else 1, int(match[1]))
+    return (1, 0)
 
 
 def _lacking(rows: Iterable[UnitFeatures]) -> float:
@@ -224,7 +294,25 @@ def _features(
         address_of_other_method=is_address and not has_method,
         is_deprecated=row.deprecated,
         meaning=meaning,
+        api_named=float(bool(set(stems_of(spaced(unit.api_name.replace("-", " "), after_acronyms=False))) & asked)),
+        is_preview=float(bool(row.path) and _version_of(row.path)[0] == 0),
+        **_intents(row, question.wanted),
     )
+
+
+def _intents(row: UnitRow, wanted: str) -> dict[str, float]:
+    """How what an operation does agrees with what is wanted."""
+    does = intent_of(row)
+    if not does:
+        return {}
+    writes = does in (CREATE, UPDATE)
+    nearly = writes and wanted in (CREATE, UPDATE)
+    return {
+        "intent_agrees": 1.0 if does == wanted else 0.5 if nearly else 0.0,
+        "destroys_unasked": float(does == DELETE and wanted != DELETE),
+        "reads_unasked": float(does == READ and wanted in (CREATE, UPDATE, DELETE)),
+        "keeps_unasked": float(writes and wanted == DELETE),
+    }
 
 
 def _coverage(concepts: Iterable[Concept], stems: set[str], weights: Mapping[str, float]) -> float:
