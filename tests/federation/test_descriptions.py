@@ -184,3 +184,46 @@ def test_how_many_results_there_are_does_not_depend_on_the_limit(tmp_path: Path)
     assert total.endswith(" results (raise max_results for more)")
     assert "at least" not in first.splitlines()[0]
     app.close()
+
+
+def test_what_a_source_brought_answers_with_it_and_goes_with_it(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "index.md").write_text("# Refunds\n\nHow to create a refund by hand.\n")
+    (folder / "openapi.json").write_text(json.dumps(SPEC))
+    (tmp_path / "own.json").write_text(json.dumps({**SPEC, "info": {"title": "Own"}}))
+    desk = Desk(app.tools(), tmp_path)
+    (source,) = app.domains.docs.library.add(NewSource(str(folder), "handbook", tmp_path, (tmp_path,))).sources
+    app.domains.docs.library.crawls.run(source.id)
+    desk.call("add_source", url="own.json", name="own")
+    (brought,) = app.domains.docs.apis.brought_by(source.id)
+    found = desk.call("search_docs", query="create a refund", source="handbook").text
+    assert "How to create a refund by hand" in found
+    assert "POST /refunds" in found
+    assert "POST /refunds" in desk.call("search_docs", query="create a refund", source="own").text
+    removed = desk.call("remove_source", source="handbook").text
+    assert removed.endswith(f"With it went the APIs it brought: {brought}.")
+    assert list(app.domains.docs.apis.names()) == ["own"]
+    app.close()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div id='swagger-ui'></div><script>SwaggerUIBundle({url: '/v1/openapi.json', dom_id: '#x'})</script>",
+        "<redoc spec-url='/v1/openapi.json'></redoc>",
+        "<script id='api-reference' data-url='/v1/openapi.json'></script>",
+        "<div id='swagger-ui'></div><script src='./swagger-initializer.js'></script>",
+    ],
+)
+def test_a_page_that_shows_a_description_leads_to_it(site: Site, tmp_path: Path, page: str) -> None:
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
+    site.html("/docs", f"<html><body>{page}</body></html>")
+    script = "window.ui = SwaggerUIBundle({ url: '/v1/openapi.json' })"
+    site.text("/swagger-initializer.js", script, "text/javascript")
+    site.text("/v1/openapi.json", json.dumps(SPEC), "application/json")
+    added = app.domains.docs.library.add(NewSource(f"{site.url}/docs", "shop", tmp_path, (tmp_path,)))
+    assert added.api_line.startswith("API description added: shop.")
+    assert added.sources == ()
+    app.close()

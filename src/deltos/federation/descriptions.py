@@ -40,9 +40,11 @@ class SharedApis:
         """Index a description that was met; says what was added."""
         indexer = self.domains.apis.indexer
         if description.data:
-            report = indexer.add_found(description.data, description.url, description.name)
+            report = indexer.add_found(
+                description.data, description.url, description.name, brought_by=description.brought_by
+            )
         else:
-            report = indexer.add(description.url, description.name)
+            report = indexer.add(description.url, description.name, brought_by=description.brought_by)
         names = ", ".join(api.name for api in report.apis)
         added = (render_api(api, ()) for api in report.apis)
         return _quoted(f"API description added: {names}.", (*added, *_not_read(report.failures)))
@@ -69,6 +71,15 @@ class SharedApis:
     def remove(self, name: str) -> str:
         """Forget an API; says what was removed."""
         return f"Removed {', '.join(self.domains.apis.indexer.remove(name))}."
+
+    def brought_by(self, source_id: str) -> tuple[str, ...]:
+        """The names of the APIs that a source of documentation brought."""
+        return tuple(row.name for row in self.domains.apis.library.store.of_source(source_id))
+
+    def remove_brought(self, source_id: str) -> None:
+        """Forget the APIs that a source of documentation brought."""
+        if self.brought_by(source_id):
+            self.domains.apis.indexer.remove(source_id)
 
 
 def _line(api: Api, unread: Sequence[UnreadRow]) -> str:

@@ -181,23 +181,26 @@ class ApiIndexer:
         self._network = network
         self._clock = clock
 
-    def add(self, location: str, name: str = "", *, root: Path | None = None) -> AddReport:
+    def add(self, location: str, name: str = "", *, root: Path | None = None, brought_by: str = "") -> AddReport:
         """Index every description at `location`; raises when there is none that can be read."""
         location = location if is_address(location) else str(given_path(location).absolute())
         source_name = name.strip()
         self._refuse_taken(source_name, location)
         documents = find_documents(location, network=self._network, parser=self._parser, root=root)
-        return self._add_documents(documents, location, source_name)
+        return self._add_documents(documents, location, source_name, brought_by)
 
-    def add_found(self, data: bytes, url: str, name: str = "") -> AddReport:
+    def add_found(self, data: bytes, url: str, name: str = "", *, brought_by: str = "") -> AddReport:
         """Index a description that somebody else read from `url`, such as a crawl of documentation."""
         if not is_address(url):
-            return self.add(url, name)
+            return self.add(url, name, brought_by=brought_by)
         source_name = name.strip()
         self._refuse_taken(source_name, url)
-        return self._add_documents([fetched_document(Fetched(data, url), self._network)], url, source_name)
+        documents = [fetched_document(Fetched(data, url), self._network)]
+        return self._add_documents(documents, url, source_name, brought_by)
 
-    def _add_documents(self, documents: Iterable[ApiDocument], location: str, source_name: str) -> AddReport:
+    def _add_documents(
+        self, documents: Iterable[ApiDocument], location: str, source_name: str, brought_by: str
+    ) -> AddReport:
         reading = self._read(documents)
         readings = reading.useful()
         if not readings:
@@ -206,7 +209,8 @@ class ApiIndexer:
         apis = []
         for each in readings:
             api_name, warnings = self._choose_name(each, source_name, location, alone=len(readings) == 1)
-            apis.append(self._store_reading(each, api_name, source_name or api_name, location, warnings))
+            belongs_to = brought_by or source_name or api_name
+            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings))
         return AddReport(tuple(apis), tuple(reading.failures))
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:

@@ -109,8 +109,12 @@ class Folder:
 
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
-            return Skipped(self._apis.add(FoundDescription(path.stem, path.as_posix(), self._source.version, data)))
+            return Skipped(self._apis.add(self._found(path, data)))
         return Skipped("not documentation")
+
+    def _found(self, path: Path, data: bytes) -> FoundDescription:
+        source = self._source
+        return FoundDescription(path.stem, path.as_posix(), source.version, data, brought_by=source.id)
 
 
 def _with_includes(tree: FileTree, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:

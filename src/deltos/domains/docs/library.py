@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import may_show, told
+from deltos.domains.docs.api_page import description_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.source import parse_address
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Address, Kind, Opener
+    from deltos.fetch.http import HttpClient
     from deltos.store.documents import CrawlRow, Pages, Passages, Sources
 
 DEPENDENCIES = "deps:"
+_API_PAGE = re.compile(
+    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|(?:index|swagger|redoc)\.html)/?$", re.IGNORECASE
+)
 _API_FILE = re.compile(
     r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
     re.IGNORECASE,
@@ -163,6 +168,8 @@ class Library:
             try:
                 client.check(url)
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
+                if not may_be_api and _API_PAGE.search(url.partition("?")[0]):
+                    url, data = self._shown_description(client, url)
             finally:
                 client.close()
             if data and self._apis.recognises(data):
@@ -170,6 +177,21 @@ class Library:
             if url.endswith("/graphql"):
                 return self._as_endpoint(FoundDescription(request.name, url, request.version))
         return ""
+
+    def _shown_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
+        """The description that a page of Swagger UI or its like shows, with its address; nothing for other pages."""
+        try:
+            addresses = description_addresses(client.get(page).body, page)
+            for address in addresses:
+                data = client.get(address).body
+                if self._apis.recognises(data):
+                    return address, data
+                addresses += [one for one in description_addresses(data, address) if one not in addresses]
+        except ReadingStopped:
+            raise
+        except SourceError:
+            pass  # then it is crawled, which tells why it cannot be read
+        return page, b""
 
     def _as_endpoint(self, description: FoundDescription) -> str:
         """Add a live endpoint; empty when it turns out to be an ordinary page."""
@@ -219,10 +241,11 @@ class Library:
         return True
 
     def remove(self, id_or_name: str) -> tuple[SourceRow, int, int]:
-        """Remove a source, its pages and its crawl; returns it with how many pages and chunks it had."""
+        """Remove a source with its crawl and the APIs it brought; returns it and how many pages and chunks it had."""
         source = self.find(id_or_name)
         totals = self._search_store.totals([source.id])
         self._index.remove_source(source.id)
+        self._apis.remove_brought(source.id)
         return source, totals.pages, totals.chunks
 
     # ------------------------------------------------------------------ asking

@@ -93,12 +93,16 @@ class Origin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FoundDescription:
-    """An API description met while adding or crawling documentation. Without data it is still to be asked for."""
+    """An API description met while adding or crawling documentation. Without data it is still to be asked for.
+
+    `brought_by` is the id of the source that it was met in; it goes with that source.
+    """
 
     name: str
     url: str
     version: str
     data: bytes = b""
+    brought_by: str = ""
 
 
 class ApiCatalog(Protocol):
@@ -121,6 +125,12 @@ class ApiCatalog(Protocol):
 
     def remove(self, name: str, /) -> str:
         """Forget an API; returns text that says what was removed."""
+
+    def brought_by(self, source_id: str, /) -> tuple[str, ...]:
+        """The names of the APIs that a source brought."""
+
+    def remove_brought(self, source_id: str, /) -> None:
+        """Forget the APIs that a source brought."""
 
 
 class NoApis:
@@ -149,6 +159,13 @@ class NoApis:
     def remove(self, _name: str) -> str:
         """Never asked: there is no name to ask for."""
         return ""
+
+    def brought_by(self, _source_id: str) -> tuple[str, ...]:
+        """None was brought."""
+        return ()
+
+    def remove_brought(self, _source_id: str) -> None:
+        """There is none to forget."""
 
 
 @dataclass(frozen=True, slots=True)

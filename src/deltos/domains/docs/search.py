@@ -104,7 +104,7 @@ class DocsSearch:
         if question.api_name or (question.types and _DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
         if question.source:
-            return [self._library.find(question.source)]
+            return [] if self._api_meant(question) else [self._library.find(question.source)]
         sources = self._library.sources()
         if not question.version:
             return sources
@@ -172,15 +172,34 @@ class DocsSearch:
 
     def apis_of(self, question: DocsRequest) -> list[str]:
         """The names of the API descriptions that a question is asked of."""
-        if question.source or question.version:
+        if question.version:
             return []
+        if question.source:
+            return [api] if (api := self._api_meant(question)) else list(self._brought(question))
         return [question.api_name] if question.api_name else list(self._apis.names())
 
     def _descriptions(self, question: DocsRequest) -> list[Passage]:
-        if question.source or question.version:
+        api_name = question.api_name
+        if question.source:
+            api_name = self._api_meant(question)
+            if not api_name and self._brought(question):
+                api_name = self._library.find(question.source).id
+        if question.version or (question.source and not api_name):
             return []
         limit = max(COUNTED_UNITS, question.limit)
-        return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=limit)
+        return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit)
+
+    def _api_meant(self, question: DocsRequest) -> str:
+        """The API that `source` names where no documentation is called so: lists of sources show both."""
+        name = question.source.strip().lower()
+        if not name or self._library.knows(question.source):
+            return ""
+        return next((api for api in self._apis.names() if api.lower() == name), "")
+
+    def _brought(self, question: DocsRequest) -> tuple[str, ...]:
+        """The APIs that the source of the question brought."""
+        known = self._library.knows(question.source)
+        return self._apis.brought_by(self._library.find(question.source).id) if known else ()
 
 
 def _ordered(found: Candidates) -> list[RankedChunk]:

@@ -99,8 +99,10 @@ class DocsTools:
         """Remove a source; a running crawl of it stops."""
         if api := self._api_named(call.text("source")):
             return Answer(self.docs.apis.remove(api))
+        brought = self.docs.apis.brought_by(self._library.find(call.text("source")).id)
         source, pages, chunks = self._library.remove(call.text("source"))
-        return Answer(f"Removed {source.name} ({told(source.url)}): {pages} pages, {chunks} chunks.")
+        apis = f" With it went the APIs it brought: {', '.join(brought)}." if brought else ""
+        return Answer(f"Removed {source.name} ({told(source.url)}): {pages} pages, {chunks} chunks.{apis}")
 
     def crawl_status(self, call: Call) -> Answer:
         """How far the crawl of a source is."""

@@ -196,7 +196,10 @@ class Website:
     def _not_a_page(self, url: str, response: HttpResponse) -> Skipped:
         if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
-            return Skipped(self._apis.add(FoundDescription(name, url, self._source.version, response.body)))
+            source = self._source
+            return Skipped(
+                self._apis.add(FoundDescription(name, url, source.version, response.body, brought_by=source.id))
+            )
         return Skipped(f"not text ({response.media_type or 'unknown type'})")
 
     def _few_queries(self, url: str) -> bool:
