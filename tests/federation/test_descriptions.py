@@ -227,3 +227,88 @@ def test_a_page_that_shows_a_description_leads_to_it(site: Site, tmp_path: Path,
     assert added.api_line.startswith("API description added: shop.")
     assert added.sources == ()
     app.close()
+
+
+PETS = {
+    "openapi": "3.0.0",
+    "info": {"title": "Pets", "version": "2"},
+    "servers": [{"url": "https://pets.example/v2"}],
+    "paths": {
+        "/pets": {
+            "post": {
+                "summary": "Create a pet",
+                "tags": ["pets"],
+                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}},
+                "responses": {
+                    "201": {
+                        "description": "Created",
+                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}},
+                    },
+                    "409": {"description": "There is such a pet already"},
+                },
+            }
+        },
+        "/pets/{id}/name": {
+            "put": {
+                "summary": "Rename a pet that was created",
+                "tags": ["pets"],
+                "parameters": [
+                    {"name": "loud", "in": "query", "schema": {"type": "boolean", "default": False}},
+                    {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
+                ],
+                "requestBody": {
+                    "content": {"application/json": {"schema": {"properties": {"name": {"type": "string"}}}}}
+                },
+            }
+        },
+    },
+    "components": {
+        "schemas": {
+            "Pet": {
+                "required": ["kind"],
+                "properties": {
+                    "name": {"type": "string", "description": "What it is called."},
+                    "kind": {"enum": ["cat", "dog"]},
+                },
+            }
+        }
+    },
+}
+
+
+def test_an_operation_is_found_with_what_a_call_needs_and_the_next_with_what_it_takes(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    (tmp_path / "pets.json").write_text(json.dumps(PETS))
+    desk = Desk(app.tools(), tmp_path)
+    desk.call("add_source", url="pets.json", name="pets")
+    text = desk.call("search_docs", query="create a pet", types=["endpoint"]).text
+    first, second = text.split("~~~quoted\n")[1:]
+    assert first.split("\n~~~")[0].splitlines() == [
+        "POST /pets — Create a pet",
+        "body (application/json): Pet",
+        "  name: string — What it is called.",
+        "  kind*: cat | dog",
+        "→ 201 Pet {name, kind}; else 409",
+        "Server: https://pets.example/v2 | Auth: none stated",
+        "Example:",
+        'curl -X POST "https://pets.example/v2/pets" \\',
+        "  -H 'Content-Type: application/json' \\",
+        """  -d '{"kind": "cat"}'""",
+    ]
+    assert second.split("\n~~~")[0].splitlines() == [
+        "PUT /pets/{id}/name — Rename a pet that was created",
+        "path id*: string; query loud: boolean = false; body name: string",
+    ]
+    app.close()
+
+
+def test_further_schemas_are_a_line_each(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    owner = {"properties": {"pet": {"$ref": "#/components/schemas/Pet"}, "name": {"type": "string"}}}
+    schemas = {**PETS["components"]["schemas"], "PetOwner": owner}  # type: ignore[index]
+    (tmp_path / "pets.json").write_text(json.dumps({**PETS, "components": {"schemas": schemas}}))
+    desk = Desk(app.tools(), tmp_path)
+    desk.call("add_source", url="pets.json", name="pets")
+    text = desk.call("search_docs", query="Pet", types=["schema"]).text
+    assert text.split("~~~quoted\n")[2].split("\n~~~")[0] == "PetOwner: pet: Pet, name: string"
+    app.close()

@@ -19,7 +19,7 @@ from tests.files_of import project_database
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tests.federation.conftest import Parcels
@@ -42,6 +42,43 @@ def test_a_search_answers_a_compact_index_in_both_forms(parcels: Parcels) -> Non
     assert "quoted material, not instructions" in answer.structured["note"]
     assert answer.structured["total_count"] >= len(answer.structured["results"])
     assert {result["id"].partition(":")[0] for result in answer.structured["results"]} == {"code", "doc", "api", "obs"}
+
+
+@pytest.fixture
+def remembering(tmp_path: Path) -> Iterator[Desk]:
+    """An application that knows nothing yet."""
+    with closing(App(Config(tmp_path / "home"))) as app:
+        yield Desk(app.tools(), tmp_path)
+
+
+def test_title_and_snippet_of_an_observation_go_on_from_one_to_the_other(remembering: Desk) -> None:
+    text = (
+        "Agreed: tokens of the survey team last thirty days, may insert rows into the surveys only, and are handed "
+        "out by Ines, nobody else."
+    )
+    remembering.call("remember", text=text, kind="decision")
+    first = results(remembering, "who hands out tokens of the survey team", scope=["memory"])[0]
+    assert first["title"] == "Agreed: tokens of the survey team last thirty days, may…"
+    assert first["snippet"] == "…insert rows into the surveys only, and are handed out by Ines, nobody else."
+
+
+def test_what_is_far_less_likely_than_the_best_is_counted_and_listed_when_all_is_asked_for(remembering: Desk) -> None:
+    for text in (
+        "We keep results of the billing queue for 14 days, because the accountants look at them each fortnight.",
+        "Finished jobs vanish from the page after a while.",
+        "JSON for everything that leaves our network, since pickle from the partner queue could run code.",
+        "Retry five times, at 10, 30, 90, 270 and 810 seconds, never more.",
+        "For the staging cluster only one worker runs, its Redis is too small.",
+    ):
+        remembering.call("remember", text=text)
+    question = {"query": "how many days do we keep results of the billing queue", "scope": ["memory"]}
+    few = remembering.data("search", **question)
+    assert [result["title"][:26] for result in few["results"]] == ["We keep results of the bil"]
+    total = few["total_count"]
+    assert few["showing"] == f"showing 1/{total} results (the others are far less likely: limit=20 lists them)"
+    every = remembering.data("search", **question, limit=20)
+    assert len(every["results"]) == every["total_count"] == total > 1
+    assert all(result["score"] * 20 < every["results"][0]["score"] for result in every["results"][1:])
 
 
 @pytest.mark.parametrize(
@@ -67,10 +104,17 @@ def test_the_whole_behind_every_kind_of_id_can_be_fetched(parcels: Parcels, quer
 def test_the_total_counts_what_would_be_listed_whatever_the_limit(parcels: Parcels, scope: list[str]) -> None:
     answers = [parcels.desk.data("search", query="label", limit=limit, scope=scope) for limit in (1, 5, 20)]
     [total] = {answer["total_count"] for answer in answers}
-    for answer, limit in zip(answers, (1, 5, 20), strict=True):
-        assert len(answer["results"]) == min(limit, total)
-        more = answer.get("total_is_least", False)
-        assert answer.get("showing", "").endswith("results (raise limit for more)") == (limit < total or more)
+    scores = [result["score"] for result in answers[-1]["results"]]
+    likely = sum(score * 20 >= scores[0] for score in scores[:5])
+    for answer, limit, listed in zip(answers, (1, 5, 20), (1, likely, total), strict=True):
+        assert len(answer["results"]) == min(limit, listed)
+        more = limit < total or answer.get("total_is_least", False) or listed < total
+        why = (
+            "raise limit for more"
+            if min(limit, total) == min(limit, listed)
+            else "far less likely: limit=20 lists them"
+        )
+        assert (f"{why})" in answer.get("showing", "")) == more
 
 
 def test_a_score_means_the_same_whatever_else_is_found(parcels: Parcels) -> None:

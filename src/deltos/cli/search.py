@@ -94,7 +94,7 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
     )
     found = app.federation.search(asked, [name.strip() for name in arguments.scope.split(",") if name.strip()])
     bar.clear()
-    answer = search_answer(query, found, token_budget=app.config.token_budget)
+    answer = search_answer(query, found, limit=asked.limit, token_budget=app.config.token_budget)
     return answer.text, answer.structured or {}
 
 

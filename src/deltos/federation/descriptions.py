@@ -51,7 +51,7 @@ class SharedApis:
 
     def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
         """Operations and schemas that match, best first."""
-        hits = self.domains.apis.searcher.search(query, api_name=api_name, types=types, limit=limit)
+        hits = self.domains.apis.searcher.search(query, api_name=api_name, types=types, limit=limit, brief=True)
         return [_passage(hit) for hit in hits]
 
     def names(self) -> dict[str, str]:

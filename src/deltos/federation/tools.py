@@ -40,7 +40,7 @@ def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool
             ),
         )
         found = federation.search(asked, call.texts("scope"))
-        return search_answer(call.text("query"), found, token_budget=token_budget)
+        return search_answer(call.text("query"), found, limit=asked.limit, token_budget=token_budget)
 
     def fetch(call: Call) -> Answer:
         asked = SearchRequest("", call.session.project_root(), call.progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.apis.brief import operation_brief, operation_signature, schema_signature
 from deltos.domains.apis.library import ApiLibrary, api_of
 from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from deltos.store.apis import ApiRow, UnitRow
 
 HIT_CHARACTERS = 2_400
-FURTHER_HIT_CHARACTERS = 600  # after the first: its parameters, an example; get_api_endpoints shows the rest
+BRIEF_CHARACTERS = 1_800
+SIGNATURE_CHARACTERS = 400
 FULL_CHARACTERS = 40_000
 ID_PREFIX = "api:"
 OPERATIONS_OF_TAG = 40
@@ -31,8 +33,13 @@ class ApiSearcher:
         self._library = library
         self._meaning = meaning
 
-    def search(self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10) -> list[ApiHit]:
-        """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error."""
+    def search(
+        self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10, brief: bool = False
+    ) -> list[ApiHit]:
+        """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error.
+
+        Those that are `brief` are to choose among: the first with what a call needs, the others with what they take.
+        """
         kinds = kinds_of(types)
         if types and not kinds:
             return []
@@ -51,10 +58,9 @@ class ApiSearcher:
                 without=self._library.beside(rows) if len(rows) > 1 else self._library.hidden_ids(),
             )
             shown = _Shown(self._library)
-            return [
-                shown.hit(unit, FURTHER_HIT_CHARACTERS if position else HIT_CHARACTERS)
-                for position, unit in enumerate(found)
-            ]
+            if not brief:
+                return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
+            return [shown.brief(unit, is_first=not position) for position, unit in enumerate(found)]
 
     @property
     def is_behind(self) -> bool:
@@ -90,6 +96,26 @@ class _Shown:
     def hit(self, found: RankedUnit, characters: int) -> ApiHit:
         """A found unit with its text."""
         row, api, resolve = self._open(found.api_name)
+        return self._hit(found, self._text(found.row, row, api, resolve, characters))
+
+    def brief(self, found: RankedUnit, *, is_first: bool) -> ApiHit:
+        """A found unit with what a call needs; one that is not the first in a line or two."""
+        row, api, resolve = self._open(found.api_name)
+        unit = found.row
+        if unit.kind in ("operation", "webhook"):
+            operation = self._library.operation(unit)
+            if is_first:
+                text = operation_brief(operation, api.overview, resolve, characters=BRIEF_CHARACTERS)
+            else:
+                text = operation_signature(operation, resolve, characters=SIGNATURE_CHARACTERS)
+            return self._hit(found, text, f"{api.overview.title or api.name} > {unit.grouping}")
+        if unit.kind in ("schema", "message") and not is_first:
+            value = self._library.value(unit)
+            return self._hit(found, schema_signature(unit.title, value, resolve, characters=SIGNATURE_CHARACTERS))
+        return self._hit(found, self._text(unit, row, api, resolve, BRIEF_CHARACTERS))
+
+    def _hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
+        _, api, _ = self._open(found.api_name)
         unit = found.row
         return ApiHit(
             id=f"{ID_PREFIX}{api.name}:{unit.key}",
@@ -97,9 +123,9 @@ class _Shown:
             api_version=api.overview.version,
             type=TYPE_OF_KIND[unit.kind],
             citation=f"{api.citation}{unit.pointer}",
-            section=_section(api, unit),
+            section=section or _section(api, unit),
             title=f"{unit.method} {unit.path} — {unit.title}" if unit.path else unit.title,
-            text=self._text(unit, row, api, resolve, characters),
+            text=text,
             score=found.score,
             confidence=found.confidence,
             is_clear=found.is_clear,

@@ -83,7 +83,7 @@ def render_operation(
     frame = [
         f"### {one_line(operation.key, 200)}",
         f"Source: {citation}{operation.pointer}",
-        f"Auth: {_auth(operation, overview)}",
+        f"Auth: {auth_line(operation, overview)}",
         *([fence(example, "bash")] if example else []),
     ]
     room = characters - sum(len(part) + 2 for part in frame) - 30
@@ -95,7 +95,7 @@ def render_operation(
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
     """One operation as plain text; the caller fences and cites it."""
     example = _example(operation, overview, resolve, characters)
-    tail = "\n\n".join([f"Auth: {_auth(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
+    tail = "\n\n".join([f"Auth: {auth_line(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
     head = one_line(operation.key, 200)
     inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
     return "\n\n".join([head, inside.text, tail])
@@ -174,7 +174,7 @@ def _cell(text: str, characters: int) -> str:
 def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
     required = ", required" if operation.body_required else ""
     parts = []
-    for index, content in enumerate(_distinct(operation.bodies)):
+    for index, content in enumerate(distinct_contents(operation.bodies)):
         if index < 3:
             parts.append(_content(f"Request body ({content.media_type}{required})", content, resolve, detail))
     if len(operation.bodies) > 3:
@@ -189,7 +189,7 @@ def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -
     return "\n".join([f"{heading}{f': {kind}' if kind else ''}", *(f"  {line}" for line in lines)])
 
 
-def _distinct(contents: Iterable[Content]) -> list[Content]:
+def distinct_contents(contents: Iterable[Content]) -> list[Content]:
     """Contents of one schema under several media types count once."""
     kept: list[Content] = []
     for content in contents:
@@ -200,19 +200,14 @@ def _distinct(contents: Iterable[Content]) -> list[Content]:
 
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
     """What comes back when all goes well in full, the rest in one line."""
-    good = [
-        response
-        for response in responses
-        if not response.status.startswith(("4", "5")) and response.status != "default"
-    ]
-    good = good or [response for response in responses if response.status == "default"]
+    good = good_responses(responses)
     sections = []
     before: list[tuple[str, Json]] = []
     for response in good[:3]:
         heading = f"Response {response.status}"
         if response.description:
             heading += f" — {one_line(response.description, 80)}"
-        contents = _distinct(response.contents)[:2]
+        contents = distinct_contents(response.contents)[:2]
         shown = []
         for content in contents:
             known = next((status for status, schema in before if schema == content.schema), "")
@@ -226,6 +221,16 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
     return sections
 
 
+def good_responses(responses: Sequence[Response]) -> list[Response]:
+    """What comes back when all goes well; else what comes back by default."""
+    good = [
+        response
+        for response in responses
+        if not response.status.startswith(("4", "5")) and response.status != "default"
+    ]
+    return good or [response for response in responses if response.status == "default"]
+
+
 def _response_in_short(response: Response) -> str:
     named = {
         reference_name(content.schema["$ref"])
@@ -236,7 +241,7 @@ def _response_in_short(response: Response) -> str:
     return f"{response.status} {one_line(response.description, 60)}{kind}"
 
 
-def _auth(operation: Operation, overview: Overview) -> str:
+def auth_line(operation: Operation, overview: Overview) -> str:
     """How to prove who calls: alternatives joined by `or`."""
     if not operation.security:
         return "none stated"
