@@ -79,7 +79,9 @@ def tight(project: SmallProject, tmp_path: Path) -> Iterator[Desk]:
 
 def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: Desk) -> None:
     text = desk.call("find_references", symbol="Store").text
-    assert text.startswith("def Store store.py:8-20 class (Base)\n4 references in 2 files\n")
+    assert text.startswith(
+        "def Store store.py:8-20 class (Base)\n4 references in 2 files, none in tests; complete: no other uses in code\n"
+    )
     assert "store.py\n 18 call return Store()  Store.made.inner\n" in text
     assert " 1 from store import Base, Store\n" in text
     assert " 4 type def fill(store: Store, base: Base, other):\n" in text
@@ -89,7 +91,8 @@ def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: De
 def test_calls_through_a_base_and_possible_ones_are_groups_of_their_own(desk: Desk) -> None:
     text = desk.call("find_references", symbol="Store.put").text
     assert text.split("\n---")[0].endswith(
-        "2 references in 1 file, 1 through another definition, 1 possible\nuser.py\n"
+        "2 references in 1 file, 1 through another definition, 1 possible, none in tests; "
+        "complete with those: no other uses in code\nuser.py\n"
         " 5:11,21 call store.put(store.put(1))  fill\n"
         " 15 call self.store.put(4)  Shelf.refill.twice"
     )
@@ -231,7 +234,7 @@ def test_lines_of_one_definition_that_say_the_same_are_told_once_with_all_their_
         {"a.py": "def keep():\n    pass\n\n\ndef run():\n    keep()\n    keep()\n\n\ndef more():\n    keep()\n"}
     )
     text = tools_of(project).call("find_references", symbol="keep").text
-    assert text.endswith("3 references in 1 file\na.py\n 6,7 call keep()  run\n 11 call keep()  more")
+    assert text.endswith("no other uses in code\na.py\n 6,7 call keep()  run\n 11 call keep()  more")
 
 
 def test_hostile_text_of_a_line_is_neutralised_and_short(project: SmallProject) -> None:
@@ -282,3 +285,61 @@ def test_every_reference_has_its_text_as_data(project: SmallProject, capsys: pyt
         (6, False, "Base.put", "base.put(2)"),
         (7, False, None, "other.put(3)"),
     ]
+
+
+def second_line(desk: Desk, **asked: object) -> str:
+    return desk.call("find_references", **asked).text.split("\n")[1]
+
+
+def test_what_belongs_to_other_definitions_of_the_name_is_counted_not_listed(project: SmallProject) -> None:
+    project.write(
+        {
+            "a.py": "class A:\n    def put(self): ...\n\n\nclass B:\n    def put(self): ...\n",
+            "use.py": "from a import A, B\n\nA().put()\nB().put()\nB().put()\n",
+            "tests/test_use.py": "from a import A\n\n\ndef test_put():\n    A().put()\n",
+        }
+    )
+    assert second_line(tools_of(project), symbol="A.put") == (
+        "2 references in 2 files, 1 in tests; complete: no other uses in code; not listed: 2 of other definitions named put"
+    )
+
+
+def test_uses_are_narrowed_to_a_folder_or_to_what_is_no_test(project: SmallProject) -> None:
+    use = "from a import keep\n\nkeep()\n"
+    project.write({"a.py": "def keep(): ...\n", "src/u.py": use, "other/u.py": use, "tests/test_a.py": use})
+    desk = tools_of(project)
+    below = "2 references in 1 file; complete: no other uses in what was asked for; not listed: 4 elsewhere"
+    assert second_line(desk, symbol="keep", path="src/") == below
+    assert second_line(desk, symbol="keep", path="src/*.py") == below
+    text = desk.call("find_references", symbol="keep", tests=False).text
+    assert "4 references in 2 files; complete: no other uses in what was asked for; not listed: 2 elsewhere" in text
+    assert "tests/test_a.py" not in text
+
+
+def test_a_list_that_was_cut_is_not_called_complete(project: SmallProject) -> None:
+    project.write({"a.py": "def keep(): ...\n\n\nkeep()\nkeep(1)\n"})
+    assert "complete" not in tools_of(project).call("find_references", symbol="keep", limit=1).text
+
+
+JAVA = """\
+class Shop {
+  interface Maker { <T> Box<T> make(Shop shop, Kind<T> kind); }
+  void all(Maker maker) { maker.make(this, null); }
+  void some() {
+    var one = Lists.of(1).get(0);
+    one.make();
+    one.make("a, b", 2);
+    one.make(f(1, 2));
+    one.make(
+        1);
+  }
+}
+"""
+
+
+def test_a_call_on_an_unknown_value_with_another_number_of_arguments_is_none(project: SmallProject) -> None:
+    project.write({"Shop.java": JAVA})
+    text = tools_of(project).call("find_references", symbol="Maker.make").text
+    possible = text.split("--- possible")[1]
+    assert [line.split()[0] for line in possible.splitlines()[2:]] == ["3", "7", "8", "9"]
+    assert "not listed: 1 with another number of arguments" in text

@@ -11,6 +11,7 @@ from deltos.domains.graph.lines import UseLines, called, definition_line, first_
 from deltos.domains.graph.page import WIDTHS, Piece, count, cut_line
 from deltos.domains.graph.source import around
 from deltos.domains.graph.uses import grouped_uses
+from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,8 +54,11 @@ def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: Bud
     )
 
 
-def render_references(references: FoundReferences, source: Source, *, limit: int, page: BudgetedLines) -> Answer:
-    """Uses with their source text by file: certain ones first, then those through others, possible ones apart."""
+def render_references(
+    references: FoundReferences, source: Source, *, limit: int, page: BudgetedLines, is_complete: bool = False
+) -> Answer:
+    """Uses with their source text by file: certain ones first, then those through others, possible ones apart; says so
+    where these are all, which takes an index that `is_complete`."""
     groups = grouped_uses(references)
     total = sum(len(group.uses) for group in groups)
     listed, room = [], limit
@@ -66,7 +70,8 @@ def render_references(references: FoundReferences, source: Source, *, limit: int
     lines = UseLines(references.target.first, texts, source.changed)
 
     def header(shown: int) -> str:
-        what = f"{definition_line(references.target.first, characters=0)}\n{_summary(groups)}"
+        told = _summary(groups, references, is_complete=is_complete and shown == total)
+        what = f"{definition_line(references.target.first, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
     return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=_left_out(groups, limit))
@@ -83,13 +88,26 @@ def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
     return f"--- not shown: {named}{more} ---"
 
 
-def _summary(groups: Sequence[UseGroup]) -> str:
+def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete: bool) -> str:
+    """How many uses there are and where not; that nothing else is one; what was left out."""
     direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
     through = sum(len(group.uses) for group in groups if group.is_through)
     possible = sum(len(group.uses) for group in groups if group.reason)
     text = f"{count(len(direct), 'reference')} in {count(len({use.path for use in direct}), 'file')}"
     text += f", {through} through another definition" if through else ""
-    return f"{text}, {possible} possible" if possible else text
+    text += f", {possible} possible" if possible else ""
+    in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
+    text += f", {in_tests or 'none'} in tests" if in_tests or not found.outside else ""
+    if is_complete:
+        text += "; complete" + (" with those" if possible else "") + ": no other uses in "
+        text += "what was asked for" if found.outside else "code"
+    left_out = {
+        f"of other definitions named {found.target.first.name}": found.elsewhere,
+        "with another number of arguments": found.unlike,
+        "elsewhere": found.outside,
+    }
+    told = [f"{number} {what}" for what, number in left_out.items() if number]
+    return f"{text}; not listed: {', '.join(told)}" if told else text
 
 
 def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol: str, *, page: BudgetedLines) -> Answer:

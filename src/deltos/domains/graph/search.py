@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.implementing import implemented_by
 from deltos.domains.graph.query import (
     Place,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
 _HINT_CHARACTERS = 200
+_MOST_COUNTED = 500  # mentions whose lines are read to see how many arguments they give
 _CALLABLE = frozenset({"function", "method", "component"})
 
 
@@ -69,6 +71,8 @@ class FoundReferences:
     """Places that refer to a target: surely, surely but under another name, through what it implements, and perhaps.
 
     `others` are the definitions that a place may name instead of the target: bases that it overrides, and overrides.
+    `elsewhere` counts uses of other definitions of the name, `unlike` calls that give another number of arguments,
+    `outside` what a filter left out.
     """
 
     target: Target
@@ -79,6 +83,16 @@ class FoundReferences:
     through: tuple[ReferenceRow, ...] = ()
     others: Mapping[int, Symbol] = field(default_factory=dict)
     bases: frozenset[int] = frozenset()
+    elsewhere: int = 0
+    unlike: int = 0
+    outside: int = 0
+
+    def narrowed(self, keeps: Callable[[str], bool]) -> FoundReferences:
+        """Those in the files that are kept; the others are counted."""
+        kinds = (self.certain, self.aliased, self.possible, self.through)
+        certain, aliased, possible, through = (tuple(row for row in rows if keeps(row.path)) for rows in kinds)
+        outside = {(row.path, row.line) for rows in kinds for row in rows if not keeps(row.path)}
+        return replace(self, certain=certain, aliased=aliased, possible=possible, through=through, outside=len(outside))
 
     def via(self, row: ReferenceRow) -> str:
         """The definition that a place names, where that is another than the target; else empty."""
@@ -280,17 +294,31 @@ class GraphSearch:
         rows = [row for row in _once_per_line(every) if (row.path, row.line) not in target.places]
         implemented = self.implemented(target) - family
         through = [row for row in self.reader.references(implemented) if row.certain]
-        namesakes = len({qualified_name(row) for row in self.reader.symbols_named(target.first.name)})
+        named = self.reader.symbols_named(target.first.name)
+        others = {row.node_id for row in named} - family - implemented
+        mentions = self._mentions(target)
+        alike = self._alike(target, mentions)
         return FoundReferences(
             target,
             tuple(row for row in rows if row.certain and row.origin != ALIAS),
             tuple(row for row in rows if row.certain and row.origin == ALIAS),
-            (*[row for row in rows if not row.certain], *self._mentions(target)),
-            namesakes,
+            (*[row for row in rows if not row.certain], *alike),
+            len({qualified_name(row) for row in named}),
             tuple(through),
             self._others(target, family | implemented),
             frozenset(above | implemented),
+            elsewhere=sum(self.reader.reference_counts(others).values()),
+            unlike=len(mentions) - len(alike),
         )
+
+    def _alike(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
+        """Mentions without the calls that give another number of arguments than the target takes."""
+        takes = {parameter_count(row) for row in self.reader.symbols(target.node_ids).values()}
+        if not takes or None in takes or len(mentions) > _MOST_COUNTED:
+            return mentions
+        texts = self.source.lines((row.path, row.line) for row in mentions if row.kind == "call")
+        given = {place: argument_count(text, target.first.name) for place, text in texts.items()}
+        return [row for row in mentions if given.get((row.path, row.line)) in (None, *takes)]
 
     def _others(self, target: Target, node_ids: set[int]) -> dict[int, Symbol]:
         """Definitions that a place may name instead of the target; one declared again under its name is none."""

@@ -9,7 +9,7 @@ from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import NoSurroundings
 from deltos.domains.graph.page import BudgetedLines
-from deltos.domains.graph.query import KINDS, kinds_of
+from deltos.domains.graph.query import KINDS, kinds_of, path_filter
 from deltos.domains.graph.render import (
     render_candidates,
     render_context,
@@ -24,6 +24,7 @@ from deltos.domains.graph.search import GraphSearch
 from deltos.errors import NotFound
 from deltos.files import given_path
 from deltos.tool import Answer, Call, Parameter, Tool
+from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from deltos.workspace.projects import Projects
 
 _PROJECT = Parameter("project_path", "string", "Default: the session's", default="", listed=False)
+_PATH = Parameter("path", "string", "Only in this file, folder or glob", default="", listed=False)
 _SYMBOL = Parameter("symbol", "string", "Name or regex")
 
 
@@ -48,7 +50,7 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             "Find definitions by name.",
             (
                 _SYMBOL,
-                Parameter("path", "string", "Only in this file, folder or glob", default="", listed=False),
+                _PATH,
                 Parameter("kind", "string", ", ".join(KINDS), default="", listed=False),
                 _limit(20, listed=False),
             ),
@@ -58,7 +60,12 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             "find_references",
             "References",
             "List every use of a symbol with its source line, possible ones apart. For a rare name, grep is as good.",
-            (Parameter("symbol", "string", "Name, Class.method, file:line, regex"), _limit(30, listed=False)),
+            (
+                Parameter("symbol", "string", "Name, Class.method, file:line, regex"),
+                _PATH,
+                Parameter("tests", "boolean", "Uses in tests too", default=True, listed=False),
+                _limit(30, listed=False),
+            ),
             tools.served(tools.find_references),
         ),
         _tool(
@@ -109,7 +116,12 @@ class _Opened:
 
     search: GraphSearch
     page: BudgetedLines
-    freshness: str
+    is_complete: bool
+
+    @property
+    def freshness(self) -> str:
+        """Whether the index is complete, in words."""
+        return "index complete and up to date" if self.is_complete else "index not complete yet"
 
 
 class _GraphTools:
@@ -147,8 +159,15 @@ class _GraphTools:
         target = self._target(graph, call)
         if isinstance(target, Answer):
             return target
+        found = graph.search.references(target)
+        is_inside, with_tests = path_filter(graph.search.root, call.text("path")), call.flag("tests")
+        found = found.narrowed(lambda path: is_inside(path) and (with_tests or not is_test(path)))
         return render_references(
-            graph.search.references(target), graph.search.source, limit=call.number("limit"), page=graph.page
+            found,
+            graph.search.source,
+            limit=call.number("limit"),
+            page=graph.page,
+            is_complete=graph.is_complete,
         )
 
     def get_impact(self, graph: _Opened, call: Call) -> Answer:
@@ -207,10 +226,8 @@ class _GraphTools:
 
     def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
         page = BudgetedLines(token_budget=self._token_budget, notes=freshness.notes_about("graph"))
-        state = (
-            "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
-        )
-        return _Opened(GraphSearch(index.store.graph, index.project.root, index.store), page, state)
+        search = GraphSearch(index.store.graph, index.project.root, index.store)
+        return _Opened(search, page, freshness.complete and not freshness.notes)
 
 
 def _folder(text: str, default: Path) -> Path:
