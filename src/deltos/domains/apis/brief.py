@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.example import example_call
 from deltos.domains.apis.outline import Detail, label, members_of, outline, short_value
 from deltos.domains.apis.prose import one_line
-from deltos.domains.apis.render import auth_line, distinct_contents, good_responses
+from deltos.domains.apis.render import auth_line, distinct_contents, fitting_example, good_responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +29,7 @@ _READ_CHARACTERS = 4_000
 
 def operation_brief(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
     """One operation: what it does, what it takes, what comes back in a line, and an example call."""
-    example = example_call(operation, overview, resolve)
+    example = fitting_example(operation, overview, resolve, characters)
     text = ""
     for detail in _BODIES:
         lines = [

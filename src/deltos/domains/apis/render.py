@@ -79,7 +79,7 @@ def render_operation(
     characters: int = OPERATION_CHARACTERS,
 ) -> Rendered:
     """One operation: parameters, bodies, responses, auth and an example call, in at most `characters`."""
-    example = _example(operation, overview, resolve, characters)
+    example = fitting_example(operation, overview, resolve, characters)
     frame = [
         f"### {one_line(operation.key, 200)}",
         f"Source: {citation}{operation.pointer}",
@@ -94,14 +94,14 @@ def render_operation(
 
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
     """One operation as plain text; the caller fences and cites it."""
-    example = _example(operation, overview, resolve, characters)
+    example = fitting_example(operation, overview, resolve, characters)
     tail = "\n\n".join([f"Auth: {auth_line(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
     head = one_line(operation.key, 200)
     inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
     return "\n\n".join([head, inside.text, tail])
 
 
-def _example(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
+def fitting_example(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
     """A call, unless it would take most of the room: half of one works nowhere."""
     example = example_call(operation, overview, resolve)
     return example if len(example) <= characters * _EXAMPLE_SHARE else ""
