@@ -28,7 +28,7 @@ _BY_BUDGET = "the token budget is full: narrow the query or the scope"
 _BY_LIMIT = "raise limit for more"
 _BY_CHANCE = "the others are far less likely: limit={limit} lists them"
 _SURE_ENOUGH = 0.3  # a best result with less says little about the others
-_FAR_LESS = 20  # so many times less likely than the best: read in vain
+_FAR_LESS = 10  # so many times less likely than the best: read in vain
 _TITLE_CHARACTERS = 120
 _ROOM_FOR_REST = 200  # how much was cut and why
 _LEAST_TEXT = 100
