@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -287,7 +287,7 @@ def test_every_reference_has_its_text_as_data(project: SmallProject, capsys: pyt
     ]
 
 
-def second_line(desk: Desk, **asked: object) -> str:
+def second_line(desk: Desk, **asked: Any) -> str:
     return desk.call("find_references", **asked).text.split("\n")[1]
 
 
