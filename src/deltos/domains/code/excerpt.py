@@ -20,6 +20,7 @@ CONTEXT_CHARACTERS = 200  # per line
 _HEADER_LINES = 8  # one that goes on longer is cut
 _MOST_PARAMETERS = 60  # characters of a header's parameters, in a line that has more to say
 _LEAST_PARAMETERS = 12  # fewer say nothing
+_LEAST_ANSWER = 30  # characters of a line in which what answers says more than the parameters
 _UNNAMED_CHARACTERS = 500  # shown where nothing is defined
 _DOC_LINES = 4  # looked at for the first sentence
 _ABOVE_LINES = 12  # comments and decorators that are shown with a definition
@@ -59,8 +60,8 @@ class Telling:
     def line(self, characters: int) -> str:
         """Header and answer in at most so many characters; where they do not fit, what answers stays."""
         parameters = _shortened(self.parameters, _MOST_PARAMETERS if self.answer else characters)
-        if not self.answer:
-            return parameters
+        if not self.answer or (self.parameters and characters < _LEAST_ANSWER):
+            return _shortened(self.parameters, characters)
         room = characters - len(self.answer) - len(_JOINT)
         if len(parameters) > room:
             parameters = _shortened(parameters, room) if room >= _LEAST_PARAMETERS else ""

@@ -56,8 +56,8 @@ class CodeAnswer:
     """The hits of one query as it was understood, best first; where there are none, how much was searched for them.
 
     `total` is how many hits there would be without a limit, or at least that many. The first `leading` of them are
-    shown with their code. `is_definition` says that the query is a name that the first hit defines; `unknown` are words
-    of the query that no file has.
+    shown with their code. `is_definition` says that the query is a name that the first hit defines, `is_message` that
+    it is a message that the hits have as text; `unknown` are words of the query that no file has.
     """
 
     query: CodeQuery
@@ -69,6 +69,7 @@ class CodeAnswer:
     suggestions: tuple[str, ...] = ()
     leading: int = 1
     is_definition: bool = False
+    is_message: bool = False
     unknown: tuple[str, ...] = ()
 
     def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from deltos.excerpts import ShownBefore
 
 EXCERPT_CHARACTERS = 2_000  # of the code that is shown; of a longer definition, the lines around the answer
+MESSAGE_CHARACTERS = 600  # of the lines around a message: where it is raised is what was asked for
 LINE_CHARACTERS = 180  # of a hit that is told in one line, without its place and name
-# A concise answer is half as long at most: its lines get shorter until it is, though never shorter than the last.
-_CONCISE_STEPS = (120, 100, 80, 60, 40, 25)
+# A concise answer is half as long as the full one: the first hits get as much of that as they can use, the others less.
+_CONCISE_STEPS = (120, 80, 60, 40, 25)
 _BY_BUDGET = "the token budget is full: narrow the query or set concise"
 _BY_LIMIT = "raise limit for more"
 _ROOM_FOR_CUT = 220  # the line that tells of a cut, in the text and in the data
@@ -128,7 +129,8 @@ def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
 def _in_full(answer: CodeAnswer, known: ShownBefore) -> list[_Shown]:
     """The leading hits with their code, unless the session knows it; the others in a line."""
     leading = answer.hits[: answer.leading]
-    blocks = [_with_code(answer, hit, EXCERPT_CHARACTERS // len(leading), known) for hit in leading]
+    room = MESSAGE_CHARACTERS if answer.is_message else EXCERPT_CHARACTERS
+    blocks = [_with_code(answer, hit, room // len(leading), known) for hit in leading]
     lines = [_in_a_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading :]]
     followed = len(blocks) if lines else len(blocks) - 1
     blocks[:followed] = [replace(each, block=f"{each.block}\n") for each in blocks[:followed]]
@@ -156,12 +158,15 @@ def _with_code(
 def _concise(answer: CodeAnswer, around_text: int, around_data: int) -> list[_Shown]:
     """Every hit in a line, half as long as the full answer if that can be, with so many characters around both."""
     full_text, full_data = _sizes(_in_full(answer, nothing_shown()))
-    shown: list[_Shown] = []
-    for characters in _CONCISE_STEPS:
-        shown = [_in_a_line(answer, hit, characters, concise=True) for hit in answer.hits]
-        text, data = _sizes(shown)
-        if text * 2 + around_text <= full_text and data * 2 + around_data <= full_data:
-            break
+    room_text, room_data = (full_text - around_text) // 2, (full_data - around_data) // 2
+    shown = [_in_a_line(answer, hit, _CONCISE_STEPS[-1], concise=True) for hit in answer.hits]
+    for number, hit in enumerate(answer.hits):
+        for characters in _CONCISE_STEPS[:-1]:
+            longer = [*shown[:number], _in_a_line(answer, hit, characters, concise=True), *shown[number + 1 :]]
+            text, data = _sizes(longer)
+            if number == 0 or (text <= room_text and data <= room_data):
+                shown = longer
+                break
     return shown
 
 

@@ -11,6 +11,7 @@ from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import KEPT_FILES, Evidence, describe_candidates
 from deltos.domains.code.mentioned import judge_by_issue, located
+from deltos.domains.code.message import message_part
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
@@ -78,8 +79,17 @@ class CodeSearch:
             if query.frames and (frames := self._frames(query, scope)):
                 return self._search_frames(query, frames, scope, limit=limit)
             answer = self._search_by_words(query, scope, limit=limit)
+            if message := self._message(query, answer):
+                return replace(self._search_exactly(CodeQuery(message, "literal"), scope, limit=limit), is_message=True)
             parts = parts_of(text) if query.kind == "words" and not query.is_issue else []
             return self._with_parts(answer, parts, scope, limit=limit) if parts else answer
+
+    @staticmethod
+    def _message(query: CodeQuery, answer: CodeAnswer) -> str:
+        """The part of a message that the code has as text; empty where the query is none."""
+        if query.kind != "words" or query.is_issue:
+            return ""
+        return message_part(query.text, (hit.content for hit in answer.hits if not is_prose(hit.path)))
 
     def _frames(self, query: CodeQuery, scope: FileScope) -> list[Ranked]:
         """The frames of a stack trace that lie in the project."""
