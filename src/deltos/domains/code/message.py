@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.text.stop_words import INTERROGATIVES
+from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
-_LEAST_SHARE = 0.4  # of the query's words: values that were put into the message are others
+_LEAST_SHARE = 0.6  # of the query's words that the text has: values that were put into it are others
 _QUOTES = "\"'`"
 _COMMENTS = ("#", "//", "/*", "*", "--", ";")
+_NO_MESSAGE = INTERROGATIVES | CHANGE_VERBS  # what begins so is a question, or the subject of a commit
 _MOST_WORDS = 60
 _LONGEST_LINE = 2_000
 
 
 def message_part(query: str, contents: Iterable[str]) -> str:
-    """What a message and a quoted text in one of the contents have in common, word for word; empty for a question."""
+    """What a message and a quoted text in one of the contents have in common, word for word; empty for a question and
+    for what is to be changed."""
     spans = _spans(query)
-    spoken = [query[start:end].strip("¿([{") for start, end in spans]
-    if query.rstrip().endswith("?") or not spoken or spoken[0].lower() in INTERROGATIVES:
+    spoken = [query[start:end] for start, end in spans]
+    if query.rstrip().endswith("?") or not spoken or spoken[0].lower() in _NO_MESSAGE:
         return ""
-    wanted = sum(any(char.isalpha() for char in word) for word in spoken) * _LEAST_SHARE
+    words = [word for word in spoken if any(char.isalpha() for char in word)]
     best = ""
     for content in contents:
         for line in content.split("\n"):
-            best = max(best, _longest(query, spans, line[:_LONGEST_LINE], max(_LEAST_WORDS, wanted)), key=len)
+            quoted = _quoted(line[:_LONGEST_LINE])
+            if quoted and sum(word in quoted for word in words) >= len(words) * _LEAST_SHARE:
+                best = max(best, _longest(query, spans, quoted), key=len)
     return best
 
 
@@ -42,17 +46,15 @@ def _spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _longest(query: str, spans: Sequence[tuple[int, int]], line: str, words: float) -> str:
-    """The longest run of so many words that stands in a line after a quote."""
-    quoted, best = _quoted(line), ""
-    for first, (start, end) in enumerate(spans):
-        if query[start:end] not in quoted:
-            continue
-        last = first
+def _longest(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> str:
+    """The longest run of words that stands in a text."""
+    best = ""
+    for first, (start, _) in enumerate(spans):
+        last = first - 1
         while last + 1 < len(spans) and query[start : spans[last + 1][1]] in quoted:
             last += 1
-        run = query[start : spans[last][1]]
-        if last - first + 1 >= words and len(run) >= _LEAST_CHARACTERS and len(run) > len(best):
+        run = query[start : spans[last][1]] if last >= first else ""
+        if last - first + 1 >= _LEAST_WORDS and len(run) >= _LEAST_CHARACTERS and len(run) > len(best):
             best = run
     return best
 
