@@ -251,3 +251,10 @@ def test_webhooks_have_no_call() -> None:
 def test_an_example_that_only_begins_like_a_list_stays_text() -> None:
     nested = "[" * 5_000
     assert typed(nested, {"type": "array"}) == nested
+
+
+def test_what_tells_operations_of_one_path_apart_is_not_sent() -> None:
+    parameters = (ApiParameter("fields", "query", True, {}),)
+    assert words(path="/files/{id}#add_link", parameters=parameters) == [
+        "https://t.example/v1/files/<ID>?fields=<FIELDS>"
+    ]

@@ -70,6 +70,13 @@ class Descriptions:
         del self.added[name]
         return f"Removed {name}."
 
+    def brought_by(self, source_id: str) -> tuple[str, ...]:
+        return tuple(name for name, description in self.added.items() if description.brought_by == source_id)
+
+    def remove_brought(self, source_id: str) -> None:
+        for name in self.brought_by(source_id):
+            del self.added[name]
+
 
 @dataclass(slots=True)
 class Desk:

@@ -70,7 +70,8 @@ def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
         name = match[1] or match[2]
         return _given_or_variable(known.get(name), name, sampler)
 
-    path = _PATH_PARAMETER.sub(fill, _double(operation.path, keep="{}"))
+    # What follows a `#` only tells operations of one path apart: no client sends it.
+    path = _PATH_PARAMETER.sub(fill, _double(operation.path.partition("#")[0], keep="{}"))
     query = [
         f"{quote(parameter.name)}={_given_or_variable(parameter, parameter.name, sampler)}"
         for parameter in operation.parameters
