@@ -29,6 +29,7 @@ _BY_LIMIT = "raise limit for more"
 _BY_CHANCE = "the others are far less likely: limit={limit} lists them"
 _SURE_ENOUGH = 0.3  # a best result with less says little about the others
 _FAR_LESS = 10  # so many times less likely than the best: read in vain
+_WORTH_LEAVING_OUT = 2  # one line costs hardly more than to say that it was left out
 _TITLE_CHARACTERS = 120
 _ROOM_FOR_REST = 200  # how much was cut and why
 _LEAST_TEXT = 100
@@ -70,7 +71,8 @@ def _likely(chances: Sequence[float]) -> int:
     """How many results are worth a line beside the best."""
     if chances[0] < _SURE_ENOUGH:
         return len(chances)
-    return sum(chance * _FAR_LESS >= chances[0] for chance in chances)
+    likely = sum(chance * _FAR_LESS >= chances[0] for chance in chances)
+    return likely if len(chances) - likely >= _WORTH_LEAVING_OUT else len(chances)
 
 
 def _room(token_budget: int) -> int:
