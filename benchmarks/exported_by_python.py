@@ -11,7 +11,7 @@ import inspect
 import json
 import pkgutil
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from importlib.metadata import packages_distributions
 from typing import TYPE_CHECKING
 
@@ -36,8 +36,11 @@ def main() -> None:
 def modules_of(top: str) -> list[str]:
     """The importable public modules below a top-level one."""
     package = imported(top)
-    walked = pkgutil.walk_packages(getattr(package, "__path__", []), f"{top}.", onerror=lambda _name: None)
-    return [top, *(module.name for module in walked if all(map(is_public, module.name.split("."))))]
+    names = [top]
+    walk = pkgutil.walk_packages(getattr(package, "__path__", []), f"{top}.", onerror=lambda _name: None)
+    with suppress(BaseException):  # what cannot be imported here ends the walk in some packages
+        names += (module.name for module in walk if all(map(is_public, module.name.split("."))))
+    return names
 
 
 def is_public(part: str) -> bool:
@@ -53,6 +56,14 @@ def imported(name: str) -> ModuleType | None:
         return None
 
 
+def value_of(module: ModuleType, name: str) -> object:
+    """What a module calls so; None where that cannot be had here: some import on being asked."""
+    try:
+        return getattr(module, name, None)
+    except Exception:  # noqa: BLE001 - whatever that import raises
+        return None
+
+
 def exported(name: str, top: str) -> set[str]:
     """The classes and functions that a module exports."""
     module = imported(name)
@@ -61,7 +72,7 @@ def exported(name: str, top: str) -> set[str]:
     listed = getattr(module, "__all__", None)
     found = set()
     for each in listed or [each for each in vars(module) if not each.startswith("_")]:
-        value = getattr(module, each, None)
+        value = value_of(module, each)
         origin = str(getattr(value, "__module__", ""))
         is_own = origin == name or ((listed or hasattr(module, "__path__")) and origin.split(".")[0].lstrip("_") == top)
         if is_own and (inspect.isclass(value) or inspect.isroutine(value)):

@@ -40,8 +40,8 @@ SEEN_PYPI = (
     "typer httpx pydantic fastapi requests click rich attrs flask jinja2 starlette sqlalchemy aiohttp trio numpy"
 ).split()
 APART_PYPI = (
-    "networkx marshmallow structlog anyio hypothesis msgspec tqdm redis pyyaml loguru uvicorn werkzeug tornado dask"
-    " pillow"
+    "networkx marshmallow structlog anyio hypothesis msgspec tqdm redis pyyaml loguru uvicorn werkzeug tornado"
+    " markdown-it-py pillow"
 ).split()
 ASKED = 25
 
