@@ -26,6 +26,8 @@ def parse_pdf(data: bytes, *, title: str = "") -> Document:
             outline.heading(1, f"Page {number}", [f"page={number}"])
             for paragraph in page.extract_text().split("\n\n"):
                 outline.block(paragraph)
-    except (PyPdfError, ValueError, KeyError, RecursionError) as exc:
+    except PyPdfError as exc:
         raise SourceError(f"Not a readable PDF: {exc}") from exc
+    except Exception as exc:  # a broken file makes pypdf raise whatever its parts raise, assertions among them
+        raise SourceError(f"Not a readable PDF ({type(exc).__name__}: {exc})") from exc
     return Document(title=name, sections=outline.sections())
