@@ -229,6 +229,18 @@ def test_a_page_that_shows_a_description_leads_to_it(site: Site, tmp_path: Path,
     app.close()
 
 
+def test_a_page_that_leads_ever_on_to_another_is_given_up(site: Site, tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
+    for number in range(40):
+        leads_on = f"SwaggerUIBundle({{url: '/{number + 1}/openapi.json'}})"
+        site.text(f"/{number}/openapi.json", leads_on, "text/html")
+    site.html("/docs", "<div id='swagger-ui'></div><script>x({url: '/0/openapi.json'})</script><p>Words.</p>")
+    added = app.domains.docs.library.add(NewSource(f"{site.url}/docs", "shop", tmp_path, (tmp_path,)))
+    assert (added.api_line, len(added.sources)) == ("", 1)
+    assert len([path for path in site.asked if path.endswith("openapi.json")]) < 10
+    app.close()
+
+
 PETS = {
     "openapi": "3.0.0",
     "info": {"title": "Pets", "version": "2"},

@@ -39,6 +39,7 @@ _API_FILE = re.compile(
 )
 MOST_PAGES = 100_000
 _MOST_PAGES_OF_WEBSITE = 500  # unless the user asks for more
+_MOST_ADDRESSES_OF_PAGE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +181,18 @@ class Library:
 
     def _shown_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
         """The description that a page of Swagger UI or its like shows, with its address; nothing for other pages."""
+        from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
+
         try:
             addresses = description_addresses(client.get(page).body, page)
-            for address in addresses:
-                data = client.get(address).body
+            # A page may lead to a script and that to the description; one that leads ever on is none of these.
+            for at in range(_MOST_ADDRESSES_OF_PAGE):
+                if at >= len(addresses):
+                    break
+                data = client.get(addresses[at], limits=DESCRIPTION_LIMITS).body
                 if self._apis.recognises(data):
-                    return address, data
-                addresses += [one for one in description_addresses(data, address) if one not in addresses]
+                    return addresses[at], data
+                addresses += [one for one in description_addresses(data, addresses[at]) if one not in addresses]
         except ReadingStopped:
             raise
         except SourceError:
