@@ -1,5 +1,6 @@
-"""What other memories kept, taken in. The database and the graph in `kept/` were written by claude-mem 13.25.3 and
-@modelcontextprotocol/server-memory 2026.8.31 themselves; the notes are of basic-memory's own documentation."""
+"""What other memories kept, taken in. The database and the graph in `kept/` were written by claude-mem 13.25.3 (times
+changed and one prompt added by hand) and @modelcontextprotocol/server-memory 2026.8.31; the export has the same rows
+in the form that claude-mem's sources say; the notes are of basic-memory's own documentation."""
 
 from __future__ import annotations
 
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos.domains.memory.foreign.record import foreign_id
 from deltos.domains.memory.imports import import_path
-from deltos.domains.memory.transfer import Imported
+from deltos.domains.memory.transfer import Imported, export
 from deltos.errors import SourceError
 from deltos.open_stores import open_foreign_tables
 
@@ -233,3 +235,33 @@ def test_a_file_that_is_nothing_takes_nothing(memory: Memory, tmp_path: Path, co
     file.write_text(content)
     report = take(memory, file)
     assert (report.added, list(memory.store.all())) == (0, [])
+
+
+def test_a_long_note_is_not_cut_before_it_is_redacted_and_too_long_a_one_is_named(
+    memory: Memory, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    (folder / "long.md").write_text("word " * 9_998 + token[:40] + " more words")
+    (folder / "endless.md").write_text("word " * 40_000)
+    report = take(memory, folder)
+    assert report.added == 1
+    assert any(problem.startswith("endless.md: ") for problem in report.problems)
+    kept = "".join(export(memory))
+    assert token[:20] not in kept
+    assert "more words" in kept
+
+
+def test_folders_below_many_others_are_named(memory: Memory, tmp_path: Path) -> None:
+    deep = tmp_path / "notes" / "/".join("d" * 24)
+    deep.mkdir(parents=True)
+    (deep / "note.md").write_text("- [decision] we keep it #x")
+    (tmp_path / "notes" / "top.md").write_text("- [decision] we keep this")
+    report = take(memory, tmp_path / "notes")
+    assert report.added == 1
+    assert any("below 20 others is not looked at" in problem for problem in report.problems)
+
+
+def test_ids_of_what_others_kept_are_made_of_redacted_text() -> None:
+    assert foreign_id("x", "password=hunter2hunter2") == foreign_id("x", "password=swordfish99x")

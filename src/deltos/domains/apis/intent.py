@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.prose import is_parameter_segment, path_segments
@@ -77,7 +77,7 @@ def wanted_of(question: str) -> str:
     return next(certain, "")
 
 
-@cache
+@lru_cache(maxsize=20_000)  # keys come from descriptions: there is no end of them
 def done_by(method: str, path: str, title: str) -> str:
     """What an operation does, by its method, the verb its path ends with and the verb its title begins with."""
     if intent := _OF_METHOD.get(method):

@@ -146,7 +146,9 @@ def _walk(tree: FileTree, root: Path, top: str, found: list[Transcript], report:
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if entry.is_folder:
-                if path.count("/") < _DEEPEST_FOLDER and entry.name != "subagents":
+                if path.count("/") >= _DEEPEST_FOLDER:
+                    report.fail(str(root / path), f"a folder below {_DEEPEST_FOLDER} others is not looked at")
+                elif entry.name != "subagents":
                     waiting.append(path)
             elif _may_be_session(path):
                 if len(found) >= _MOST_FILES:

@@ -22,7 +22,6 @@ _LARGEST_NOTE = 1_000_000
 _DEEPEST_FOLDER = 20
 _MOST_NOTES = 100_000
 _FEWEST_WORDS = 3
-_LONGEST_PROSE = 50_000
 
 
 class _Note(NamedTuple):
@@ -44,7 +43,9 @@ def found_in(folder: Path, now: datetime) -> Iterator[Found]:
                 continue
             for entry in entries:
                 path = f"{place}/{entry.name}" if place else entry.name
-                if entry.is_folder and not entry.name.startswith(".") and path.count("/") < _DEEPEST_FOLDER:
+                if entry.is_folder and path.count("/") >= _DEEPEST_FOLDER:
+                    yield Refused(path, f"a folder below {_DEEPEST_FOLDER} others is not looked at")
+                elif entry.is_folder and not entry.name.startswith("."):
                     waiting.append(path)
                 elif entry.name.endswith(".md"):
                     count += 1
@@ -83,7 +84,7 @@ def _told(note: _Note, path: str, modified_at: int) -> Iterator[Taken]:
             prose.append(line)
             continue
         yield Taken(path, {"id": foreign_id(SOURCE, key, item), "text": text, "kind": kind, **shared})
-    text = "\n".join(line for line in prose if line.strip() and not _is_heading(line))[:_LONGEST_PROSE]
+    text = "\n".join(line for line in prose if line.strip() and not _is_heading(line))
     if len(text.split()) >= _FEWEST_WORDS:
         whole = tagged(f"{title}\n{text}", _tags(note.head.get("tags", "")))
         yield Taken(path, {"id": foreign_id(SOURCE, key, ""), "text": whole, "kind": "reference", **shared})

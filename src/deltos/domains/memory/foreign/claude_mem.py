@@ -1,5 +1,5 @@
 """claude-mem: its database `~/.claude-mem/claude-mem.db` and the JSON that its export writes. Learned from claude-mem
-13.25.3: plugin/sqlite/SessionStore.js (which made the database of our tests) and scripts/export-memories.ts."""
+13.25.3: plugin/sqlite/SessionStore.js and scripts/export-memories.ts."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from deltos.domains.memory.memory import id_from
+from deltos.domains.memory.redact import redact
 
 Record: TypeAlias = dict[str, Any]
 
@@ -27,8 +28,9 @@ Found: TypeAlias = Taken | Refused
 
 
 def foreign_id(*told: object) -> str:
-    """An id that is the same whenever, and on whatever machine, this is taken in."""
-    return id_from("\n".join(map(str, told)))
+    """An id that is the same whenever, and on whatever machine, this is taken in. Made of what is kept, so that no
+    secret can be guessed from it."""
+    return id_from("\n".join(redact(str(part)).text for part in told))
 
 
 def text_in(row: Record, name: str) -> str:
