@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.markup.formats import Format
 
+LONGEST_PAGE = 2_000_000  # characters; this is done in the server's own process
 MOST_INCLUDES = 200
 MOST_CHARACTERS = 2_000_000  # of all that one page includes
 DEEPEST = 5
@@ -61,7 +62,7 @@ class Includer:
 
     def expanded(self, text: str, form: Format, path: str, depth: int = 0) -> str:
         """The text of the file `path` with what it includes."""
-        if form not in ("markdown", "rst", "asciidoc") or depth > DEEPEST:
+        if form not in ("markdown", "rst", "asciidoc") or depth > DEEPEST or len(text) > LONGEST_PAGE:
             return text
         lines = text.split("\n")
         find = {"markdown": _in_markdown, "rst": _in_rst, "asciidoc": _in_asciidoc}[form]

@@ -429,3 +429,12 @@ def test_helpers_for_the_tests_of_users_are_documented_and_a_package_s_own_tests
     install(desk.root, {"kit/__init__.py": "", "kit/testing.py": runner, "kit/tests/test_kit.py": runner}, name="kit")
     desk.add("pypi:kit")
     assert desk.cited("runs commands wombats") == ["pypi:kit@2.1.0/kit/testing.py#kit.testing.CliRunner"]
+
+
+def test_exports_of_more_patterns_than_are_followed_are_named(desk: Desk) -> None:
+    exports = {f"./{n}/*": {"types": f"./d{n}/*.d.ts"} for n in range(205)}
+    files = {"d0/a.d.ts": "export declare function first(): void;", "README.md": "# Kit\n\nText."}
+    npm_install(desk.root, "wild", {"version": "1.0.0", "exports": exports}, files)
+    status = desk.add("npm:wild", name="wild")
+    assert [place.reason for place in status.failures] == ["of its 205 patterns of exports only 200 are followed"]
+    assert defined(desk, "first") == ["first"]

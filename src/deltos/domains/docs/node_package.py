@@ -28,6 +28,7 @@ from deltos.errors import FileRefused, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES, walk_files
 from deltos.files import FileTree, read_below
 from deltos.guarded import Task
+from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from deltos.domains.docs.installed import NodePackage
     from deltos.domains.docs.pages import PageText
     from deltos.guarded import Parser
-    from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
+    from deltos.store.documents import KnownPage, SourceRow
+
+_MOST_PATTERNS = 200
 
 
 class NpmPackage(PackageFiles):
@@ -84,9 +87,12 @@ class NpmPackage(PackageFiles):
         """The installed version."""
         return self._package.version
 
-    def begin(self) -> Iterator[str]:
+    def begin(self) -> Iterator[str | CrawlAddress]:
         """README and documents, then the type declarations that its entry points reach."""
         prefix = _prefix(self._package)
+        if (patterns := sum("*" in entry for entry in self._package.entries)) > _MOST_PATTERNS:
+            why = f"of its {patterns} patterns of exports only {_MOST_PATTERNS} are followed"
+            yield CrawlAddress(f"{prefix}package.json", state="failed", reason=why)
         for path in walk_files(self._package.folder, (".md",)):
             is_document = "/" not in path or path.startswith("docs/")
             if path.endswith(".md") and is_document and not NOT_DOCUMENTS.search(PurePosixPath(path).name):
@@ -149,18 +155,13 @@ def _read_declarations(package: NodePackage, parser: Parser) -> _Declarations:
 
 def _entries(package: NodePackage, tree: FileTree) -> Iterator[str]:
     """The existing files that the entries of a package mean: declarations, or code where there are none."""
-    is_code_only = True
-    for entry in package.entries:
-        if "*" in entry:
-            begin, _, end = entry.partition("*")
-            of_that_form = (path for path in walk_files(package.folder, DECLARATIONS) if path.startswith(begin))
-            found = [path for path in of_that_form if path.endswith(end)]
-        else:
-            found = [path for path in [_first_file(tree, declaration_candidates(entry))] if path]
-        is_code_only = is_code_only and not found
-        yield from found
-    if is_code_only:
-        yield from (path for path in package.entries if tree.is_file(path))
+    single = (_first_file(tree, declaration_candidates(entry)) for entry in package.entries if "*" not in entry)
+    found = [path for path in single if path]
+    patterns = [entry.partition("*")[::2] for entry in package.entries if "*" in entry][:_MOST_PATTERNS]
+    if patterns:  # each file is compared with all of them: one walk, and not too many
+        every = walk_files(package.folder, DECLARATIONS)
+        found += (p for p in every if any(p.startswith(begin) and p.endswith(end) for begin, end in patterns))
+    yield from found or (path for path in package.entries if tree.is_file(path))
 
 
 def _first_file(tree: FileTree, paths: list[str]) -> str:

@@ -33,6 +33,7 @@ _JUDGED_KINDS = ("preference", "decision")
 _JUDGED_LOOKED_AT = 40
 _RECENT_KINDS = ("change", "request")
 _RECENT_LOOKED_AT = 24
+_FOLLOWING_LOOKED_AT = 8  # sessions of one project may go on side by side
 # A mark such as <system-reminder>, </x> or <|im_start|> must not be read as one.
 _MARK = r"<(?=[A-Za-z/!?|])"
 # What is shown after what was pinned, most lasting first: heading, kinds, how many at most.
@@ -102,7 +103,8 @@ def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: in
     if kinds == _JUDGED_KINDS:
         return [row for row in memory.store.recent(keys, limit=_JUDGED_LOOKED_AT, kinds=kinds) if _is_sure(row)][:limit]
     if kinds == _RECENT_KINDS:
-        return _of_consequence(memory, memory.store.recent(keys, limit=_RECENT_LOOKED_AT, kinds=kinds))[:limit]
+        rows = memory.store.recent(keys, limit=_RECENT_LOOKED_AT, kinds=kinds)
+        return [row for row in rows if row.kind != "request" or _led_on(memory, keys, row)][:limit]
     if kinds != ("error",):
         return memory.store.recent(keys, limit=limit, kinds=kinds)
     errors = memory.store.recent(keys, limit=_ERRORS_LOOKED_AT, kinds=kinds)
@@ -110,11 +112,11 @@ def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: in
     return [error for error in errors if not is_fixed(error, findings)][:limit]
 
 
-def _of_consequence(memory: Memory, rows: Sequence[Observation]) -> list[Observation]:
-    """Changes, and requests after which something was done: what led to nothing was talk."""
-    following = memory.store.at_places([row.place + 1 for row in rows if row.kind == "request"])
-    done = {row.place - 1 for row in following if row.kind != "request"}
-    return [row for row in rows if row.kind != "request" or row.place in done]
+def _led_on(memory: Memory, keys: Sequence[int], request: Observation) -> bool:
+    """Whether something was done in the session upon a request: what led to nothing was talk."""
+    following = memory.store.after(keys, request.created_at, request.place, limit=_FOLLOWING_LOOKED_AT)
+    kinds = (row.kind for row in following if row.session_id == request.session_id)
+    return next(kinds, "request") != "request"
 
 
 def _is_sure(row: Observation) -> bool:
