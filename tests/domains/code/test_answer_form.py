@@ -86,13 +86,15 @@ def test_documentation_is_told_without_its_tags_and_attributes(desk: Desk, proje
     assert "src/shear.rs:3 shear(yak: Yak) -> Option<Wool> — Shears a yak." in lines
 
 
-def test_a_second_place_of_the_first_file_comes_right_after_it(desk: Desk, project: Path) -> None:
+def test_a_second_place_of_the_first_file_leaves_the_first_places_to_other_files(desk: Desk, project: Path) -> None:
     body = "".join(f"    ledger.write({n})\n" for n in range(20))
     source = f"def open_quota(ledger):\n{body}\n\ndef close_quota(ledger):\n{body}"
-    write_files(project, {"src/quota.py": source, "src/other.py": "def ledger_quota():\n    pass\n"})
+    others = {f"src/other{n}.py": f"def ledger_quota_{n}():\n    pass\n" for n in range(4)}
+    write_files(project, {"src/quota.py": source, **others})
     found = search(desk, "quota of the ledger: open or close")["results"]
-    assert [hit["file_path"] for hit in found[:2]] == ["src/quota.py", "src/quota.py"]
-    assert {hit["symbol"] for hit in found[:2]} == {"open_quota", "close_quota"}
+    own = [rank for rank, hit in enumerate(found) if hit["file_path"] == "src/quota.py"]
+    assert own == [0, 3]
+    assert {found[rank]["symbol"] for rank in own} == {"open_quota", "close_quota"}
 
 
 def test_code_comes_before_tests_and_prose_unless_they_are_asked_for(desk: Desk, project: Path) -> None:

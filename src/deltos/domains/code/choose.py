@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.features import BEST_CHUNKS, Weights
@@ -27,6 +27,7 @@ _NEXT_CHUNK = 0.9  # what the confidence in a file is worth for its second chunk
 # How far a second chunk may score below the best one of its file. Of the file that comes first it is asked for more
 # often: 9 % of 300 first files have their answer there (benchmarks/RESULTS.md, "What an answer costs").
 _SECOND_OF_FIRST, _SECOND_OF_OTHERS = 1.2, 0.4
+_FILES_BEFORE_SECOND = 3
 # Fitted to 476 questions with the lines that answer them, by repository-wise cross-validation: of the files that come
 # first, 0.73 show a line of the answer; 0.67 by words with meaning where words are few.
 _BM25, _COVERAGE, _RARE, _SYMBOL, _DOC, _DEVIATION, _UNNAMED, _LENGTH = 1.0, 2.0, 1.5, 1.3, 0.75, 0.6, -1.0, 0.35
@@ -51,17 +52,22 @@ def chosen_chunks(
     query: CodeQuery,
     near: ChunkSimilarities | None,
 ) -> list[Ranked]:
-    """One chunk of each file in order of rank, a second one of the first file below it, those of others at the end."""
+    """One chunk of each file in order of rank, a second of the first file among them, those of others at the end."""
     firsts: list[Ranked] = []
-    others: list[Ranked] = []
+    seconds: list[Ranked] = []
+    of_first: list[Ranked] = []
     judge = _Judge(store, [candidate for candidate, _ in ranked], query, near)
     for candidate, confidence in ranked:
+        after = seconds if firsts else of_first
         chunks = judge.chunks_of(candidate, _SECOND_OF_OTHERS if firsts else _SECOND_OF_FIRST)
         found_by = _found_by(candidate)
-        after = others if firsts else firsts
         firsts += [Ranked(first.chunk, confidence, first.line, found_by) for first in chunks[:1]]
         after += [Ranked(second.chunk, confidence * _NEXT_CHUNK, second.line, found_by) for second in chunks[1:2]]
-    return firsts + others
+    # A definition that was asked for follows at once; what only scores well leaves the first places to other files.
+    place = 1 if of_first and of_first[0].line else _FILES_BEFORE_SECOND
+    above = min((each.confidence for each in firsts[:place]), default=1.0)
+    of_first = [replace(each, confidence=min(each.confidence, above)) for each in of_first]
+    return firsts[:place] + of_first + firsts[place:] + seconds
 
 
 def _found_by(candidate: CandidateFile) -> FoundBy:
