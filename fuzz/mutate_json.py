@@ -51,8 +51,7 @@ def _changed(rng: Random, document: Any, donor: Any) -> Any:
     elif action == 1 and isinstance(holder, dict):
         holder[_new_key(rng, key, donor)] = holder.pop(key)
     elif action == 2:
-        piece = json.loads(json.dumps(holder[key]))
-        _add(rng, holder, piece)
+        _add(rng, holder, _copy(holder[key]))
     else:
         holder[key] = _replacement(rng, holder[key], donor)
     return document
@@ -64,12 +63,17 @@ def _replacement(rng: Random, value: Any, donor: Any) -> Any:
         return _DEEP
     if choice < 0.25 and (places := list(_places(donor))):
         holder, key = rng.choice(places)
-        return json.loads(json.dumps(holder[key]))
+        return _copy(holder[key])
     if choice < 0.35:
         return [value] if rng.random() < 0.5 else {"a": value}
     if choice < 0.55 and isinstance(value, str | list):
-        return value * min(rng.choice((2, 50, 1_000)), MAX_REPEATED_CHARACTERS // max(1, len(json.dumps(value))))
-    return json.loads(json.dumps(rng.choice(_ODD)))
+        times = min(rng.choice((2, 50, 1_000)), MAX_REPEATED_CHARACTERS // max(1, len(json.dumps(value))))
+        return _copy(value * times)  # a list repeats its members, not copies of them: a change to one would be to all
+    return _copy(rng.choice(_ODD))
+
+
+def _copy(value: Any) -> Any:
+    return json.loads(json.dumps(value))
 
 
 def _add(rng: Random, holder: Any, piece: Any) -> None:
