@@ -17,6 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from fuzz import corpus, oracle
+from fuzz.child import UNLIMITED
 from fuzz.oracle import Finding, Kind
 from fuzz.shared_input import SharedInput
 
@@ -49,13 +50,15 @@ class Stopped(Exception):
 class ChildProcess:
     """A child and what it says; knows when it hangs."""
 
-    def __init__(self, scratch: Path, *, hang_cpu_seconds: float = HANG_CPU_SECONDS) -> None:
+    def __init__(
+        self, scratch: Path, *, hang_cpu_seconds: float = HANG_CPU_SECONDS, has_memory_limit: bool = True
+    ) -> None:
         self._hang_cpu_seconds = hang_cpu_seconds
         self._log = scratch / "log"
         self._shared = SharedInput(scratch / "current")
         self._shared.end()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.child", str(scratch)],
+            [sys.executable, "-m", "fuzz.child", str(scratch), *([] if has_memory_limit else [UNLIMITED])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),
@@ -147,6 +150,8 @@ class Result:
     inputs: int = 0
     findings: list[Finding] = field(default_factory=list)
     unconfirmed: int = 0
+    at_memory_limit: int = 0
+    """Inputs that ended the process because a tree may take no more memory, and for no other reason."""
 
     def count(self, *kinds: Kind) -> int:
         """How many findings are of these kinds."""
@@ -238,6 +243,9 @@ class Campaign:
         if not self._holds(suspect, folder, file):
             self._result.unconfirmed += 1
             return
+        if self._target.is_bounded and suspect.kind in ("died", "crash") and not self._dies_without_limit(folder, file):
+            self._result.at_memory_limit += 1
+            return
         if suspect.kind not in ("hang", "died"):
             self._minimise(suspect, folder, file)
         shorter = file.with_suffix(".smaller")
@@ -260,6 +268,17 @@ class Campaign:
                 return bool(event["grown_bytes"] > oracle.memory_limit_bytes(size))
             case _:
                 return bool(event["cpu_seconds"] > oracle.slow_limit_seconds(size))
+
+    def _dies_without_limit(self, folder: Path, file: Path) -> bool:
+        """Whether it is broken by itself: one that only takes long without the limit of memory was ended by that."""
+        try:
+            with child_process(
+                folder / "unlimited", hang_cpu_seconds=2 * self._hang_cpu_seconds, has_memory_limit=False
+            ) as child:
+                [event] = child.ask(do="measure", target=self._target.name, file=str(file))
+        except Stopped as stopped:
+            return stopped.kind == "died"
+        return bool(event["place"])
 
     def _minimise(self, suspect: Finding, folder: Path, file: Path) -> None:
         try:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Emit = Callable[..., None]
 
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
+UNLIMITED = "--unlimited"  # of memory: whether that limit was what ended another child
 MEASUREMENTS = 3
 SAMPLE_SECONDS = 0.004
 PROGRESS_SECONDS = 1.0
@@ -329,7 +330,8 @@ def main() -> int:
     """Serve requests from stdin until it ends."""
     die_with_parent()
     scratch = Path(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE_BYTES, MAX_ADDRESS_SPACE_BYTES))
+    if UNLIMITED not in sys.argv[2:]:
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE_BYTES, MAX_ADDRESS_SPACE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a target prints is not for our parent

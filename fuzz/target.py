@@ -41,6 +41,8 @@ class Target:
     contract: tuple[type[BaseException], ...] = ()
     is_json: bool = False
     is_exposed: bool = False
+    is_bounded: bool = False
+    """Whether a native parser works here within a limit of memory that ends its process: in the product, a child's."""
     max_bytes: int = MAX_INPUT_BYTES
 
 

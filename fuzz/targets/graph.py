@@ -52,6 +52,7 @@ def targets() -> Iterator[Target]:
                 suffixes=by_name[name].extensions,
                 tokens=(*tokens, *COMMON),
                 is_exposed=name in exposed,
+                is_bounded=True,
             )
     yield Target(
         "tsconfig", opened(_manifest("src/tsconfig.json")), ("tsconfig",), ("tsconfig.json",), (b'"paths"', b'"@/*"', b'"baseUrl"', b'"extends"', b"//", b"/*", b"*/", b",}", b'"references"'), is_json=True

@@ -33,6 +33,7 @@ def targets() -> Iterator[Target]:
                 suffixes=language.extensions,
                 tokens=(*COMMON, *(comment.encode() for comment in language.line_comments)),
                 is_exposed=language.name in exposed,
+                is_bounded=True,
             )
 
 

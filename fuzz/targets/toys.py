@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deltos.errors import BadArgument
+from deltos.languages.bounds import bounded_memory
 from fuzz.target import Run, Target, opened
 
 
@@ -15,12 +16,15 @@ def toys() -> dict[str, Target]:
         "toy-memory": _memory,
         "toy-died": _died,
         "toy-fine": _fine,
+        "toy-at-limit": _at_limit,
     }
     return {name: _toy(name, run) for name, run in faults.items()}
 
 
 def _toy(name: str, run: Run) -> Target:
-    return Target(name, opened(lambda _scratch: run), tokens=(b"BUG",))
+    return Target(
+        name, opened(lambda _scratch: run), tokens=(b"BUG",), is_bounded=name in ("toy-crash", "toy-at-limit")
+    )
 
 
 def _crash(data: bytes) -> None:
@@ -48,6 +52,12 @@ def _died(data: bytes) -> None:
         import os
 
         os.abort()
+
+
+def _at_limit(data: bytes) -> None:
+    with bounded_memory(len(data)):
+        if b"BUG" in data:
+            bytearray(200_000_000)
 
 
 def _fine(data: bytes) -> None:

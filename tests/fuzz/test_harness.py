@@ -54,6 +54,12 @@ def test_what_is_slow_or_large_or_ends_its_process_is_found(tmp_path: Path, name
     assert all(b"BUG" in finding.data for finding in result.findings)
 
 
+def test_what_ends_at_the_limit_of_memory_is_counted_apart_from_what_is_broken_by_itself(tmp_path: Path) -> None:
+    result = fuzzed("toy-at-limit", tmp_path)
+    assert result.at_memory_limit
+    assert result.findings == []
+
+
 def test_an_error_that_is_an_answer_is_no_finding(tmp_path: Path) -> None:
     result = fuzzed("toy-fine", tmp_path)
     assert result.executions > 100

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 READ_BYTES = 512  # small, so that a parse that has grown slow is soon noticed
 READ_BYTES_LATER = 64  # a query's predicates read back short names only
-LIMIT_SECONDS = 0.1
+LIMIT_SECONDS = 0.04  # recovery at the end of a file comes on top of it
 LIMIT_SECONDS_PER_BYTE = 1e-5  # an ordinary file takes a thirtieth of that
 _LONGEST_RUN = 1000  # stray tokens; see `stray_runs`
 _DEEPEST = 50_000  # levels; a query counts them in 16 bits, see `deepest`
