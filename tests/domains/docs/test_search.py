@@ -12,7 +12,8 @@ from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.query import choose_terms, parse_query
 from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, order
 from deltos.domains.docs.render import render_passages
-from deltos.domains.docs.search import DocsRequest, merge, same_version
+from deltos.domains.docs.search import DocsRequest, merge
+from deltos.domains.docs.versions import same_version, version_key
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
@@ -101,7 +102,8 @@ def test_sources_and_versions_can_be_chosen(desk: Desk) -> None:
     assert [p.source for p in desk.search("quokka", source="ONE")] == ["one"]
     assert [p.source for p in desk.search("quokka", version="v3.12")] == ["two"]
     assert [p.source for p in desk.search("quokka", version="3.11")] == ["one"]
-    assert desk.search("quokka", version="4") == []
+    with pytest.raises(NotFound, match=r"No version '4' of any source.*Known: one 3.11.4; two 3.12"):
+        desk.search("quokka", version="4")
     with pytest.raises(NotFound, match="Known: "):
         desk.search("quokka", source="thre")
 
@@ -138,6 +140,13 @@ def test_only_telling_words_are_looked_up() -> None:
 def test_a_release_is_of_its_version() -> None:
     assert same_version("v3.11.4", "3.11")
     assert not same_version("3.110", "3.11")
+
+
+def test_versions_are_ordered_as_people_number_them() -> None:
+    ordered = ["main", "v2.2", "2.10", "3.0rc1", "3.0", "3.0.1+build.9", "3.2.x", "2024.1"]
+    assert sorted(reversed(ordered), key=version_key) == ordered
+    assert version_key("3.0") == version_key("v3")
+    assert version_key("9" * 5_000) > version_key("9")
 
 
 def test_apis_take_turns_when_they_are_clearly_meant_and_come_last_otherwise(desk: Desk) -> None:
