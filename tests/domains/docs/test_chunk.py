@@ -89,6 +89,8 @@ def test_a_paragraph_longer_than_a_chunk_is_split_at_sentences() -> None:
     assert all(part.tokens <= 101 for part in parts)
     assert all(part.text.endswith(".") for part in parts)
     assert len("".join(chunks(Section(("Page",), (), (Block("x" * 900),)))[0].text)) == 400
+    lines = "\n".join(f"- item {n}  two  spaces. Further" for n in range(60))
+    assert all(part.text in lines for part in chunks(Section(("Page",), (), (Block(lines),)))), "as on the page"
 
 
 @settings(max_examples=50)

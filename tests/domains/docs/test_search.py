@@ -52,6 +52,9 @@ def write(desk: Desk, **pages: str) -> None:
     desk.add(".", name="manual")
 
 
+ENTRIES = {"alpha": "quokka", "bravo": "wombat", "charlie": "koala"}
+
+
 def test_the_section_that_answers_comes_first(desk: Desk) -> None:
     write(
         desk,
@@ -80,6 +83,15 @@ def test_code_names_find_their_definition(desk: Desk) -> None:
         guide="# Guide\n\nThe set timeout get timeout set timeout guide talks of timeouts, set and timeout at length.",
     )
     assert desk.cited("set_timeout()")[0].endswith("api.md#set_timeout")
+
+
+def test_the_anchor_and_the_section_of_a_citation_agree(desk: Desk) -> None:
+    entries = "".join(f"<dt id='mod.{name}'>{name}(x)</dt><dd>{word}</dd>" for name, word in ENTRIES.items())
+    (desk.root / "api.html").write_text(f"<h1 id='mod'>mod</h1><p>Intro of it.</p><dl>{entries}</dl>")
+    desk.add(".", name="manual")
+    for name in ENTRIES:
+        found = desk.search(name)[0]
+        assert (found.anchors[0], found.section) == (f"mod.{name}", f"mod > {name}(x)")
 
 
 def test_no_query_is_syntax(desk: Desk) -> None:
@@ -144,7 +156,7 @@ def test_a_release_is_of_its_version() -> None:
 
 def test_versions_are_ordered_as_people_number_them() -> None:
     ordered = ["main", "v2.2", "2.10", "3.0rc1", "3.0", "3.0.1+build.9", "3.2.x", "2024.1"]
-    assert sorted(reversed(ordered), key=version_key) == ordered
+    assert sorted(("3.2.x", "3.0", *ordered[:4], "2024.1", "3.0.1+build.9"), key=version_key) == ordered
     assert version_key("3.0") == version_key("v3")
     assert version_key("9" * 5_000) > version_key("9")
 

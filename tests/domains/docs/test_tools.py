@@ -238,9 +238,9 @@ def test_an_installed_package_answers_to_its_address_with_nothing_added(agent: A
     metadata.write_text(metadata.read_text().replace("2.1.0", "3.0.0"))
     again = agent.text("search_docs", query="helps with quokkas", source="pypi:web-kit", version="latest")
     assert "Source: pypi:web-kit@3.0.0/web_kit/tools.py#web_kit.helper" in again, "what was upgraded is read again"
-    with pytest.raises(BadArgument, match="installed here in version 3.0.0, not 1"):
+    with pytest.raises(BadArgument, match=r"installed here in version 3\.0\.0, not 1"):
         agent.call("search_docs", query="quokka", source="pypi:web-kit", version="1")
-    with pytest.raises(NotFound, match="nothing is not installed.*Install it there"):
+    with pytest.raises(NotFound, match=r"nothing is not installed.*Install it there"):
         agent.call("search_docs", query="quokka", source="pypi:nothing")
     with pytest.raises(NotFound, match="not in the project's node_modules"):
         agent.call("search_docs", query="quokka", source="npm:@scope/nothing")

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from deltos.domains.docs.chunk import JOINED_HEADING
 from deltos.domains.docs.model import Passage
+from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
 from deltos.domains.docs.rank import ChunkSimilarities, order
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
@@ -123,9 +125,9 @@ class DocsSearch:
         wanted = set(self._words.of(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
-            anchors = self._best_first(chunk.anchors, wanted)
+            cited = _agreeing(chunk, self._best_first(chunk.anchors, wanted))
             found_as = ranked[chunk.id]
-            passage = _passage(chunk, anchors, found_as.score, found_as.confidence, is_near=found_as.is_near)
+            passage = _passage(cited, found_as.score, found_as.confidence, is_near=found_as.is_near)
             known = texts.get(chunk.text)
             if known is None or _is_older(known, passage):  # what two versions say is cited from the newer one
                 texts[chunk.text] = passage
@@ -143,7 +145,7 @@ class DocsSearch:
         shown = self._store.chunks([chunk_id])
         if not shown or all(source.id != shown[0].source_id for source in self._library.sources()):
             return None
-        return _passage(shown[0], shown[0].anchors, 1.0, 1.0)
+        return _passage(shown[0], 1.0, 1.0)
 
     def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
         """Candidates for a query, best first."""
@@ -254,13 +256,31 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
     return list(merged.values())
 
 
-def _passage(
-    chunk: ShownChunk, anchors: tuple[str, ...], score: float, confidence: float, *, is_near: bool = False
-) -> Passage:
+def _agreeing(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
+    """A chunk opened at the first of `anchors`, under the heading which that is: a chunk may join several entries."""
+    trail, separator, first = chunk.section.rpartition(SECTION_SEPARATOR)
+    joined = [line.removeprefix(JOINED_HEADING) for line in chunk.text.split("\n") if line.startswith(JOINED_HEADING)]
+    if not joined or anchors[:1] == chunk.anchors[:1]:
+        return replace(chunk, anchors=anchors)
+    for heading in (first, *joined):
+        if _is_of(anchors[0], heading):
+            return replace(chunk, anchors=anchors, section=f"{trail}{separator}{heading}")
+    return chunk
+
+
+def _is_of(anchor: str, heading: str) -> bool:
+    """Whether an anchor was made of a heading, or of the name that opens it."""
+    made_of, name = (
+        "".join(sign for sign in text.lower() if sign.isalnum()) for text in (anchor, heading.partition("(")[0])
+    )
+    return bool(name) and (made_of.endswith(name) or name.endswith(made_of))
+
+
+def _passage(chunk: ShownChunk, score: float, confidence: float, *, is_near: bool = False) -> Passage:
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
-        anchors=anchors,
+        anchors=chunk.anchors,
         title=chunk.title,
         section=chunk.section,
         source=chunk.source,
