@@ -65,6 +65,23 @@ def test_the_section_that_answers_comes_first(desk: Desk) -> None:
     assert desk.cited("proxy")[0].endswith("install.md#proxies")
 
 
+@pytest.mark.parametrize(
+    ("question", "anchor"),
+    [
+        ("execute statements from C", "embedding-c"),
+        ("interface to C++ objects", "embedding-c-1"),
+        ("execute statements from R", "embedding-r"),
+        ("objects of C#", "embedding-c-2"),
+        ("statements on .NET", "embedding-net"),
+    ],
+)
+def test_a_language_of_one_letter_or_with_signs_is_found(desk: Desk, question: str, anchor: str) -> None:
+    languages = ("Java", "C", "C++", "R", "C#", ".NET", "Go")
+    text = "".join(f"## Embedding {name}\n\nStatements and objects of {name} are executed.\n\n" for name in languages)
+    write(desk, embedding=f"# Embedding\n\n{text}")
+    assert desk.search(question)[0].anchors == (anchor,)
+
+
 def test_the_words_that_make_a_question_do_not_answer_it(desk: Desk) -> None:
     write(
         desk,

@@ -14,7 +14,7 @@ from deltos.domains.docs.rank import ChunkSimilarities, order
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
-from deltos.text.words import asked_words, shared_words
+from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ class DocsSearch:
     def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
         ranked = {each.candidate.chunk_id: each for each in _ordered(found)[:COUNTED_CANDIDATES]}
         shown = self._store.chunks(list(ranked))
-        wanted = set(self._words.of(question.query).split())
+        wanted = set(documentation_question(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
             cited = _agreeing(chunk, self._best_first(chunk.anchors, wanted))
@@ -153,8 +153,7 @@ class DocsSearch:
 
     def candidates(self, query: str, source_ids: list[str]) -> Candidates:
         """What may answer a query, not yet ordered; empty when nothing shares a word or the meaning with it."""
-        words = self._words.of(query)
-        terms = asked_terms(words)
+        terms = asked_terms(documentation_question(query))
         frequencies = self._store.document_frequencies(terms)
         total = self._store.chunk_count()
         asked = parse_query(query, terms, frequencies, total)
