@@ -13,6 +13,7 @@ from deltos.domains.docs.query import choose_terms, parse_query
 from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, order
 from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest, merge
+from deltos.domains.docs.types import DOCUMENTATION_TYPES
 from deltos.domains.docs.versions import same_version, version_key
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
@@ -135,6 +136,20 @@ def test_sources_and_versions_can_be_chosen(desk: Desk) -> None:
         desk.search("quokka", version="4")
     with pytest.raises(NotFound, match="Known: "):
         desk.search("quokka", source="thre")
+
+
+def test_each_section_is_of_its_own_types(desk: Desk) -> None:
+    page = "# Feeding\n\nquokka start\n\n## Reference\n\nquokka table\n\n## Examples\n\nquokka sample\n\n## How\n\nquokka steps"
+    write(desk, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")
+    found = {kind: {each.section for each in desk.search("quokka", types=(kind,))} for kind in DOCUMENTATION_TYPES}
+    sections = {kind: {section.rpartition(" > ")[2] for section in each} for kind, each in found.items()}
+    assert sections == {
+        "overview": {"Feeding"},
+        "guide": {"Feeding", "Reference", "Examples", "How"},
+        "reference": {"Reference"},
+        "use-case": {"Examples"},
+        "glossary": {"Joey"},
+    }
 
 
 def test_no_more_results_than_asked_for(desk: Desk) -> None:

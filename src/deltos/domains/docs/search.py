@@ -11,6 +11,7 @@ from deltos.domains.docs.model import Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
 from deltos.domains.docs.rank import ChunkSimilarities, order
+from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
@@ -33,7 +34,6 @@ NEAREST_CHUNKS = 60
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
 COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
 COUNTED_CANDIDATES = 100
-_DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class DocsRequest:
     version: str = ""
     api_name: str = ""
     types: tuple[str, ...] = ()
+    with_apis: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class DocsSearch:
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """The sources that the question is about; a name or version that does not exist is an error that says so."""
-        if question.api_name or (question.types and _DOCUMENTATION_TYPES.isdisjoint(question.types)):
+        if question.api_name or (question.types and DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
         if not question.source:
             return of_version(self._library.sources(), question.version)
@@ -120,7 +121,9 @@ class DocsSearch:
             raise
 
     def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
-        ranked = {each.candidate.chunk_id: each for each in _ordered(found)[:COUNTED_CANDIDATES]}
+        wanted_types = set(question.types)
+        ordered = [each for each in _ordered(found) if not wanted_types or wanted_types & types_of(each.candidate)]
+        ranked = {each.candidate.chunk_id: each for each in ordered[:COUNTED_CANDIDATES]}
         shown = self._store.chunks(list(ranked))
         wanted = set(documentation_question(question.query).split())
         texts: dict[str, Passage] = {}
@@ -189,6 +192,8 @@ class DocsSearch:
 
     def _descriptions(self, question: DocsRequest) -> list[Passage]:
         """Parts of the APIs that the question is asked of, of the version that it wants."""
+        if not question.with_apis:
+            return []
         asked_of = [question.api_name]
         if question.source:
             asked_of = [*filter(None, [self._api_meant(question)]), *(each.id for each in self._bringing(question))]
