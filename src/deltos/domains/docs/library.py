@@ -53,6 +53,7 @@ _API_FILE = re.compile(
 MOST_PAGES = 100_000
 _MOST_PAGES_OF_WEBSITE = 500  # unless the user asks for more
 _MOST_ADDRESSES_OF_PAGE = 6
+_PACKAGES_ANSWER = "An installed package answers to pypi:NAME or npm:NAME."
 _READ_SECONDS = 20.0  # how long a question waits for a package that is read for it
 
 
@@ -401,7 +402,7 @@ class Library:
         names = list(dict.fromkeys(known.name for known in self.sources()))
         near = get_close_matches(named, names, n=3, cutoff=0.5) or names[:3]
         hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
-        raise NotFound(f"No documentation source '{named}'", hint=hint)
+        raise NotFound(f"No documentation source '{named}'", hint=f"{hint} {_PACKAGES_ANSWER}")
 
     def _called(self, named: str) -> tuple[list[SourceRow], str]:
         """The sources that are called so, and the version that stands behind the name."""
