@@ -215,6 +215,23 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     assert [each.candidate.chunk_id for each in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
 
 
+def test_the_section_that_answers_leads_before_the_opening_of_its_page() -> None:
+    asked = parse_query("open file", ["open", "file"], {"open": 5, "file": 50}, 100)
+    section = replace(CANDIDATE, chunk_id=2, position=3, body_words="open file open file")
+    opening = replace(CANDIDATE, chunk_id=1, position=0)
+    elsewhere = replace(opening, chunk_id=3, page_id=2)
+    assert [each.candidate.chunk_id for each in order(asked, [opening, section], {1: 1.0})] == [2, 1]
+    assert [each.candidate.chunk_id for each in order(asked, [opening, replace(section, page_id=2)], {1: 1.0})] == [
+        1,
+        2,
+    ]
+    three = order(asked, [elsewhere, section, opening], {1: 1.0, 2: 0.5})
+    assert [each.candidate.chunk_id for each in three] == [2, 1, 3]
+    assert [each.score for each in three] == sorted((each.score for each in three), reverse=True)
+    worse = replace(section, heading_words="", body_words="", trail_words="", anchor_words="", link_words="")
+    assert [each.candidate.chunk_id for each in order(asked, [worse, opening], {1: 1.0})] == [1, 2]
+
+
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
     asked = parse_query("file", ["file"], {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
