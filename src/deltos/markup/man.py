@@ -343,7 +343,7 @@ def _arguments(text: str) -> list[str]:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
-    pieces = []
+    pieces: list[str] = []
     while True:
         close = text.find('"', at)
         if close < 0:

@@ -80,7 +80,7 @@ def documentation_question(question: str) -> str:
 
 def _with_signs(text: str, pattern: re.Pattern[str]) -> str:
     words = shared_words()
-    pieces = []
+    pieces: list[str] = []
     start = 0
     for match in pattern.finditer(text):
         name = match.group().lower()

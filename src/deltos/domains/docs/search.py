@@ -98,8 +98,8 @@ class DocsSearch:
             ids = [source.id for source in sources]
             found = self.candidates(question.query, ids)
             descriptions = self._descriptions(question)
-            if question.version and not sources and not descriptions:
-                raise no_such_version("any source", question.version, self._library.sources())
+            if question.version and not sources and not self.apis_of(question):
+                raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
             every = merge(self._documentation(question, found), descriptions)
             passages = tuple(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
@@ -186,28 +186,31 @@ class DocsSearch:
     def apis_of(self, question: DocsRequest) -> list[str]:
         """The names of the API descriptions that a question is asked of."""
         if question.source:
-            brought = (api for source in self._bringing(question) for api in self._apis.brought_by(source.id))
-            return list(dict.fromkeys((*filter(None, [self._api_meant(question)]), *brought)))
-        return [question.api_name] if question.api_name else list(self._apis.names())
+            named = [self._api_meant(question)]
+        else:
+            named = [question.api_name] if question.api_name else list(self._apis.names())
+        versions = self._apis.versions()
+        wanted = (name for name in named if name and _is_of_version(versions.get(name, ""), question.version))
+        brought = (api for source in self._bringing(question) for api in self._apis.brought_by(source.id))
+        return list(dict.fromkeys((*wanted, *brought)))
 
     def _descriptions(self, question: DocsRequest) -> list[Passage]:
         """Parts of the APIs that the question is asked of, of the version that it wants."""
         if not question.with_apis:
             return []
-        asked_of = [question.api_name]
-        if question.source:
-            asked_of = [*filter(None, [self._api_meant(question)]), *(each.id for each in self._bringing(question))]
         limit = max(COUNTED_UNITS, question.limit)
-        found = [
-            passage
-            for api_name in asked_of
-            for passage in self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit)
-        ]
-        if len(asked_of) > 1:
-            found.sort(key=lambda passage: -passage.score)
-        if question.version.lower() in ("", ALL, LATEST):  # of an API there is one version
-            return found
-        return [passage for passage in found if same_version(passage.version, question.version)]
+
+        def parts_of(api_name: str) -> list[Passage]:
+            return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit)
+
+        found: list[Passage] = []
+        named = self._api_meant(question) if question.source else question.api_name
+        if named or not question.source:
+            found = [each for each in parts_of(named) if _is_of_version(each.version, question.version)]
+        bringing = self._bringing(question)
+        for source in bringing:  # what a source brought is of the source's version
+            found += parts_of(source.id)
+        return sorted(found, key=lambda passage: -passage.score) if bringing else found
 
     def _api_meant(self, question: DocsRequest) -> str:
         """The API that `source` names: lists of sources show both."""
@@ -220,6 +223,8 @@ class DocsSearch:
 
     def _bringing(self, question: DocsRequest) -> list[SourceRow]:
         """The sources of the question that brought APIs."""
+        if not question.source:
+            return []
         named = replace(question, api_name="", types=())
         return [source for source in self._sources(named) if self._apis.brought_by(source.id)]
 
@@ -234,6 +239,11 @@ def _of_candidates(similarities: Similarities, candidates: Sequence[CandidateChu
     ids = [candidate.chunk_id for candidate in candidates]
     known = similarities.raw(ids)
     return ChunkSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
+
+
+def _is_of_version(version: str, wanted: str) -> bool:
+    """Whether an API's version is the one wanted; of an API there is one, which is the latest."""
+    return wanted.lower() in ("", ALL, LATEST) or same_version(version, wanted)
 
 
 def _is_older(known: Passage, other: Passage) -> bool:

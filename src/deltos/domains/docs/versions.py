@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.store.documents import SourceRow
 
@@ -85,20 +85,21 @@ def name_and_version(named: str) -> tuple[str, str]:
     return (name, version) if sign and name and not name.endswith((":", "/")) else (named.strip(), "")
 
 
-def no_such_version(what: str, wanted: str, sources: Sequence[SourceRow]) -> NotFound:
-    """That a version is not there, with those that are."""
-    known = known_versions(sources)
-    hint = f"Known: {known}; or {LATEST}." if known else "No source has a version; leave it out."
+def no_such_version(what: str, wanted: str, sources: Sequence[SourceRow], apis: Mapping[str, str]) -> NotFound:
+    """That a version is not there, with those that are, of APIs by their names too."""
+    known = _known_versions(sources, apis)
+    hint = f"Known: {known}; or {LATEST}." if known else "None has a version; leave it out."
     return NotFound(f"No version '{wanted}' of {what}", hint=hint)
 
 
-def known_versions(sources: Sequence[SourceRow]) -> str:
+def _known_versions(sources: Sequence[SourceRow], apis: Mapping[str, str]) -> str:
     """The versions of each name, newest first."""
     named = [
         f"{name} {', '.join(versions)}"
         for name, group in groupby(sources, key=lambda source: source.name)
         if (versions := [source.version for source in group if source.version])
     ]
+    named += [f"{name} {version}" for name, version in apis.items() if version]
     return "; ".join(named[:_MOST_NAMED]) + (" …" if len(named) > _MOST_NAMED else "")
 
 
