@@ -201,6 +201,9 @@ def test_one_name_stands_for_several_versions_and_each_can_be_asked(agent: Agent
     assert "quokka old" in agent.text("search_docs", query="quokka", source_id="flask@2.2")
     assert "quokka old" not in agent.text("search_docs", query="quokka", version="latest")
     assert "Section: flask 3.2 > Same" in agent.text("search_docs", query="wombat"), "cited from the newer one"
+    nothing = agent.text("search_docs", query="zzzz", source="flask")
+    assert nothing.startswith("No results found for query: zzzz\n")
+    assert "flask has versions 3.2, 2.2" in nothing, "what is to be said is said without results too"
     with pytest.raises(NotFound, match=r"No version '4' of flask.*Known: flask 3.2, 2.2; or latest"):
         agent.call("search_docs", query="quokka", source="flask", version="4")
 
@@ -255,6 +258,11 @@ def test_two_projects_may_have_a_package_in_two_versions(agent: Agent) -> None:
     there = calling.Desk(tools, other).call("search_docs", query="quokka", source="pypi:web-kit").text
     assert "pypi:web-kit@4.0.0" in there
     assert "pypi:web-kit@2.1.0" not in there
+    third = agent.desk.root / "third"
+    install(third, {"web_kit/__init__.py": ""}, version="4.0.0")
+    again = calling.Desk(tools, third).call("search_docs", query="quokka", source="pypi:web-kit").text
+    assert "pypi:web-kit@4.0.0" in again, "what another project has in this version is not read twice"
+    assert len(agent.desk.docs.library.sources()) == 2
     here = agent.text("search_docs", query="quokka", source="pypi:web-kit")
     assert "pypi:web-kit@2.1.0" in here
     assert "pypi:web-kit@4.0.0" not in here

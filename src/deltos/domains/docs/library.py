@@ -266,7 +266,7 @@ class Library:
     def _refuse_duplicate(self, new: SourceRow) -> None:
         """Refuse what is there already: the same address, or the same name and version."""
         for source in self._store.sources():
-            same_name = _same_name(source, new)
+            same_name = source.name.lower() == new.name.lower() and source.version == new.version
             if not _is_shown(source):
                 if same_name:
                     raise BadArgument(f"The name '{new.name}' cannot be used", hint="Choose another one.")
@@ -349,8 +349,9 @@ class Library:
         if source is None and (followed := next((each for each in known if each.project_root == root), None)):
             source = self.recrawl(followed.id, full=False).source
         if source is None:
-            taken = any(_same_name(each, new) for each in self._store.sources())
-            name = address.url if taken else ""
+            names = (default_name(address.url), address.url, f"{address.url} of {project_root.name}")
+            taken = {each.name.lower() for each in self._store.sources() if each.version == new.version}
+            name = next((name for name in names if name.lower() not in taken), names[0])
             source = self.add(NewSource(address.url, name, project_root, (project_root,))).sources[0]
         return self._read(source)
 
@@ -477,15 +478,14 @@ def _is_shown(source: SourceRow) -> bool:
     return may_show(Path(source.url if source.kind == "folder" else source.project_root))
 
 
-def _same_name(source: SourceRow, new: SourceRow) -> bool:
-    return source.name.lower() == (new.name or default_name(new.url)).lower() and source.version == new.version
-
-
 def _is_same(source: SourceRow, new: SourceRow) -> bool:
-    """Whether two read the same: one address, and of a package one project, whose version it follows."""
-    return source.url == new.url and (
-        source.kind in ("website", "folder") or source.project_root == new.project_root or source.version == new.version
-    )
+    """Whether two read the same: one address, and where that has versions, one of those.
+
+    A package of one project is one source, whichever version is installed.
+    """
+    is_followed = source.kind in ("pypi", "npm") and source.project_root == new.project_root
+    has_one = source.kind in ("website", "folder")
+    return source.url == new.url and (has_one or is_followed or source.version == new.version)
 
 
 def _already_crawled(source: SourceRow) -> BadArgument:

@@ -94,5 +94,7 @@ class Opener:
 
     def version_of(self, source: SourceRow) -> str:
         """The version that an installed package has now; what the user said for everything else."""
+        if source.kind not in ("pypi", "npm"):
+            return source.version
         origin = self.open(source, self.parser())
         return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
