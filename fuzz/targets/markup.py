@@ -41,6 +41,12 @@ _PDF = (
     b"/ASCIIHexDecode", b"/LZWDecode", b"/Parent", b"1 0 R", b"2 0 R", b"xref\n", b"trailer", b"startxref\n", b"%%EOF", b"BT", b"ET", b"Tj", b"/Prev 0",
     b"/ObjStm", b"/XRef", b"/Encrypt", b"/ToUnicode", b"/Contents", b"(", b")", b"[", b"]",
 )  # fmt: skip
+_MAN = (
+    b".TH A 1\n", b".SH NAME\n", b".SS a\n", b".TP\n", b".TQ\n", b".IP \\(bu 2\n", b".IP -a 4\n", b".PP\n", b".B a\n", b".BR a (1)\n", b".nf\n", b".fi\n",
+    b".EX\n", b".EE\n", b".RS\n", b".RE\n", b".TS\nl l.\n", b".TE\n", b"T{\n", b"T}\t", b".de X\n", b"..\n", b".ig\n", b"\\fB", b"\\fR", b"\\-", b"\\e", b"\\(em",
+    b"\\[aq]", b"\\*(lq", b"\\s-1", b"\\h'", b"\\n(", b'\\"', b'"', b".Dd\n", b".Dt A 1\n", b".Sh NAME\n", b".Bl -tag\n", b".It Fl a Ar b\n", b".El\n", b".Op Fl a\n",
+    b".Oo\n", b".Xr a 1 ,\n", b".Nm\n", b".Bd -literal\n", b".Ed\n", b".Dl a\n", b"\n", b".so a.1\n", b"'",
+)  # fmt: skip
 
 
 _INCLUDES = (
@@ -81,6 +87,7 @@ def targets() -> Iterator[Target]:
     )
     yield _page("text", (b"\n\n", b"====\n", b"- ", b"    ", b"1. "), (".txt",))
     yield _page("pdf", _PDF, (".pdf",))
+    yield _page("man", _MAN, (".1", ".3", ".8"))
 
 
 def _page(

@@ -51,7 +51,7 @@ def test_a_folder_is_added_searched_listed_and_removed(manual: Path, capsys: pyt
     assert "m (" in run(capsys, "list")[1]
     assert [source["name"] for source in run_json(capsys, "list")] == ["m"]
     assert run(capsys, "search", "timeout")[1].startswith("## [1] Source: manual/use.md#use\nSection: Use\n")
-    assert run_json(capsys, "remove", "m") == [{"removed": "m", "pages": 2, "chunks": 2}]
+    assert run_json(capsys, "remove", "m") == [{"removed": "m", "version": "", "pages": 2, "chunks": 2}]
     assert "No documentation sources" in run(capsys, "list")[1]
 
 

@@ -10,7 +10,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.docs.library import NewSource
-from deltos.errors import AddressRefused
+from deltos.errors import AddressRefused, NotFound
 from deltos.federation.descriptions import GuardedNetwork
 from deltos.private_hosts import PrivateHosts
 from tests.calling import Desk
@@ -67,7 +67,9 @@ def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path) -> No
     desk.call("add_source", url="shop.json", name="shop")
     assert "0 sources, and 1 API descriptions: shop." in desk.call("search_docs", query="quokka").text
     assert "API descriptions: shop." in desk.call("search_docs", query="quokka", api_name="shop").text
-    assert "API" not in desk.call("search_docs", query="quokka", version="3").text
+    assert "API descriptions: shop." in desk.call("search_docs", query="quokka", version="1").text
+    with pytest.raises(NotFound, match=r"No version '77' of any source.*Known: shop 1"):
+        desk.call("search_docs", query="quokka", version="77")
     assert desk.call("list_sources").text == "- shop (shop.json): API description, 1 operations"
     app.close()
 

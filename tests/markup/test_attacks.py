@@ -77,7 +77,16 @@ HTML = {
     "paragraphs deep inside": "<span>" * 40_000 + "<p></p>" * 40_000,
 }
 TEXT = {"blank lines": "\n" * 1_000_000, "lines of blanks": ("\n" + " " * 50) * 20_000}
-FORMATS = {"markdown": MARKDOWN, "rst": RST, "asciidoc": ASCIIDOC, "html": HTML, "text": TEXT}
+MAN = {
+    "tags of one entry": ".TP\na\n" + ".TQ\nb\n" * 30_000,
+    "entries in one another": ".RS\n.TP\na\n" * 30_000,
+    "brackets in one another": ".Op " + "Op Fl " * 80_000,
+    "escapes that never end": "\\f[\\h'" * 60_000,
+    "quotes": '.B "' + '""' * 300_000,
+    "cells that never end": ".TS\nl.\n" + "aT{\n" * 60_000,
+    "lines of one paragraph": "a\n.br\n" * 60_000,
+}
+FORMATS = {"markdown": MARKDOWN, "rst": RST, "asciidoc": ASCIIDOC, "html": HTML, "text": TEXT, "man": MAN}
 
 
 @pytest.mark.parametrize(

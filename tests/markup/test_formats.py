@@ -23,6 +23,11 @@ from deltos.markup.text import slug, visible
         ("/docs/a.adoc", "", "asciidoc"),
         ("https://x/a.bin", "application/octet-stream", None),
         ("https://x/a.pdf?x=1", "", "pdf"),
+        ("/man/man3/Data::Dumper.3pm.gz", "", "man"),
+        ("/docs/a.md.gz", "", "markdown"),
+        ("https://x/git.1", "application/x-troff-man", "man"),
+        ("https://x/release-2.1", "text/plain", "text"),
+        ("/docs/a.tar.gz", "", None),
     ],
 )
 def test_the_format_is_told_by_type_and_name(location: str, media_type: str, expected: str | None) -> None:

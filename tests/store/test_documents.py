@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
@@ -41,11 +42,13 @@ def found(library: LibraryStore, *words: str) -> list[str]:
     return sorted(each.title for each in library.passages.candidates(words, [SOURCE.id], limit=9))
 
 
-def test_a_source_is_read_back_by_its_id_or_its_name_in_any_case(library: LibraryStore) -> None:
+def test_sources_are_read_back_by_their_id_and_several_versions_have_one_name(library: LibraryStore) -> None:
+    newer = replace(SOURCE, id="s2", version="2")
     library.sources.add_source(SOURCE)
-    assert library.sources.source("s1") == library.sources.source("SITE") == SOURCE
-    assert library.sources.source("other") is None
-    assert library.sources.sources() == [SOURCE]
+    library.sources.add_source(newer)
+    assert (library.sources.source("s1"), library.sources.source("s2")) == (SOURCE, newer)
+    assert library.sources.source("site") is None
+    assert sorted(library.sources.sources(), key=lambda each: each.id) == [SOURCE, newer]
 
 
 def test_readers_see_a_crawl_only_when_it_is_published(library: LibraryStore) -> None:

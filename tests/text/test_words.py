@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deltos.text import words as module
 from deltos.text.identifiers import split_identifier
-from deltos.text.words import Words, plain_words, unique
+from deltos.text.words import Words, documentation_question, documentation_words, plain_words, unique
 
 WORDS = Words()
 
@@ -62,3 +62,26 @@ def test_identifiers_and_texts_are_taken_apart() -> None:
     assert split_identifier("HTTPServer_port2") == ["http", "server", "port", "2"]
     assert plain_words("a-b c.d") == ["a", "b", "c", "d"]
     assert unique(["b", "a", "b"]) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "asked"),
+    [
+        ("execute statements from C", "execut statement c", "execut statement c"),
+        ("interface to C++ objects", "interfac cpp object", "interfac cpp object"),
+        ("C#, F# and .NET", "csharp fsharp dotnet net", "csharp fsharp dotnet net"),
+        ("How do I use R?", "how use r", "how use r"),
+        ("Go and D.", "go d", "go d"),
+        ("call c from R", "call r", "call c r"),
+        ("A plan: I don't. What's e.g. a B-tree at AT&T?", "plan don what tree", "plan don what tree"),
+        ("System.Net example.net x.C vitamin-C", "system net exampl net vitamin", "system net exampl net vitamin"),
+    ],
+)
+def test_documentation_knows_names_of_one_letter_or_with_signs(text: str, words: str, asked: str) -> None:
+    assert documentation_words(text) == words
+    assert documentation_question(text) == asked
+
+
+def test_other_words_of_documentation_are_those_of_code() -> None:
+    text = "parseHTTPResponse of connections, データベース, a self.return"
+    assert documentation_words(text) == documentation_question(text) == WORDS.of(text)

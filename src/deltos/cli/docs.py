@@ -15,7 +15,14 @@ from deltos.cli.command import add_project, add_verb, batch_queries, opened_app,
 from deltos.cli.terminal import redraw_line
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
+from deltos.domains.docs.render import (
+    render_added,
+    render_nothing,
+    render_passage,
+    render_removed,
+    render_sources,
+    render_status,
+)
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import BadArgument
 from deltos.files import given_path
@@ -51,21 +58,27 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--version", default="", help="only sources of this version")
     search.add_argument("--limit", type=int, default=10, help="most results (1-50)")
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+    add_project(search)
     status = add_verb(verbs, "status", _opened(_status), "tell how far the crawl of a source is")
     status.add_argument("source", nargs="?", default="", help="name or id; default: all")
+    _add_version(status)
     status.add_argument("--follow", action="store_true", help="stay until the crawl is done")
     crawl = add_verb(verbs, "crawl", _opened(_crawl_waiting), "go on with a crawl that stopped, until it is done")
     crawl.add_argument("source", help="name or id")
+    _add_version(crawl)
     _add_private(crawl)
     recrawl = add_verb(verbs, "recrawl", _opened(_recrawl), "bring a source up to date")
     recrawl.add_argument("source", help="name or id")
+    _add_version(recrawl)
     recrawl.add_argument("--full", action="store_true", help="read everything again")
     _add_waiting(recrawl)
     for name, run, what in (
         ("cancel", _cancel, "stop the crawl of a source; what was searchable stays"),
         ("remove", _remove, "remove a source and all that is indexed of it"),
     ):
-        add_verb(verbs, name, _opened(run), what).add_argument("source", help="name or id")
+        verb = add_verb(verbs, name, _opened(run), what)
+        verb.add_argument("source", help="name or id")
+        _add_version(verb)
 
 
 def _add_adding(verbs: Subparsers) -> None:
@@ -81,6 +94,10 @@ def _add_adding(verbs: Subparsers) -> None:
     add.add_argument("--max-depth", type=int, default=0, help="most links away from the start; 0 is any")
     add_project(add)
     _add_waiting(add)
+
+
+def _add_version(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--version", default="", help="which of several versions; latest, all")
 
 
 def _add_waiting(verb: argparse.ArgumentParser) -> None:
@@ -110,6 +127,7 @@ def _opened(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse
 
 def _add(app: App, arguments: argparse.Namespace) -> int:
     root = Path(arguments.project).absolute()
+    arguments.wait |= arguments.max_pages == 1  # a single page is there as soon as one could ask for it
     local = _local(arguments.url)
     added = app.domains.docs.library.add(
         NewSource(
@@ -138,7 +156,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             )
         )
     else:
-        print(render_added(added, statuses))
+        print(render_added(added, statuses, project_root=Path.cwd()))
     return code
 
 
@@ -169,7 +187,8 @@ def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> 
 
 
 def _crawl_waiting(app: App, arguments: argparse.Namespace) -> int:
-    return _show([_crawl_here(app.domains.docs, app.domains.docs.library.find(arguments.source).id)], arguments)
+    meant = app.domains.docs.library.meant(arguments.source, arguments.version)
+    return _show((_crawl_here(app.domains.docs, source.id) for source in meant), arguments)
 
 
 def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
@@ -244,39 +263,45 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
             print_json(_status_json(status))
     else:
         apis = [f"- {line}" for line in app.domains.docs.apis.names().values()]
-        print(render_sources(statuses, apis, token_budget=_SHOWN_TOKENS).text)
+        print(render_sources(statuses, apis, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text)
     return 0
 
 
 def _search(app: App, arguments: argparse.Namespace) -> int:
+    source = app.domains.docs.library.read_installed(
+        arguments.source, Path(arguments.project).absolute(), arguments.version
+    )
     if arguments.batch:
         for row in batch_queries(arguments.batch):
-            found = app.domains.docs.search.search(_question(arguments, row.query))
+            found = app.domains.docs.search.search(_question(arguments, source, row.query))
             print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
         return 0
     if not arguments.query.strip():
         raise BadArgument("What should be searched for?", hint="deltos docs search 'how to set a timeout'")
-    question = _question(arguments, arguments.query)
+    question = _question(arguments, source, arguments.query)
     found = app.domains.docs.search.search(question)
+    if found.passages and found.note and not arguments.json:
+        print(found.note)
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
-        print(render_nothing(arguments.query, found.searched, app.domains.docs.library.statuses(), apis))
+        statuses = app.domains.docs.library.statuses()
+        print(render_nothing(arguments.query, found.searched, statuses, apis, note=found.note))
     return 0 if found.passages else 1
 
 
-def _question(arguments: argparse.Namespace, query: str) -> DocsRequest:
+def _question(arguments: argparse.Namespace, source: str, query: str) -> DocsRequest:
     limit = max(1, min(arguments.limit, _MOST_RESULTS))
-    return DocsRequest(query, limit, arguments.source, arguments.version)
+    return DocsRequest(query, limit, source, arguments.version)
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
-    names = [arguments.source] if arguments.source else [source.id for source in library.sources()]
-    ids = [library.find(name).id for name in names]
-    if not names and not arguments.json:
-        print(render_sources((), (), token_budget=_SHOWN_TOKENS).text)
+    meant = library.meant(arguments.source, arguments.version) if arguments.source else library.sources()
+    ids = [source.id for source in meant]
+    if not ids and not arguments.json:
+        print(render_sources((), (), project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text)
     if not arguments.follow:
         return _show(map(library.status, ids), arguments)
     return _show((_watch(app.domains.docs, source_id) for source_id in ids), arguments, failing=(*_FAILING, "WAITING"))
@@ -299,28 +324,34 @@ def _exit_code(states: list[str], failing: tuple[str, ...] = _FAILING) -> int:
 
 def _recrawl(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
-    source = library.recrawl(arguments.source, full=arguments.full).source
-    code = _crawl(app, [source.id], arguments)
-    status = library.status(source.id)
-    print_json(_status_json(status)) if arguments.json else print(_status_text(status))
+    meant = library.meant(arguments.source, arguments.version)
+    ids = [library.recrawl(source.id, full=arguments.full).source.id for source in meant]
+    code = _crawl(app, ids, arguments)
+    for status in map(library.status, ids):
+        print_json(_status_json(status)) if arguments.json else print(_status_text(status))
     return code
 
 
 def _cancel(app: App, arguments: argparse.Namespace) -> int:
-    cancelled = app.domains.docs.library.cancel(arguments.source)
+    library = app.domains.docs.library
+    cancelled = [library.cancel(each.id) for each in library.meant(arguments.source, arguments.version)]
     if arguments.json:
-        print_json({"cancelled": cancelled})
+        print_json({"cancelled": any(cancelled)})
     else:
-        print("Cancelled." if cancelled else "No crawl of it is under way.")
-    return 0 if cancelled else 1
+        print("Cancelled." if any(cancelled) else "No crawl of it is under way.")
+    return 0 if any(cancelled) else 1
 
 
 def _remove(app: App, arguments: argparse.Namespace) -> int:
-    source, pages, chunks = app.domains.docs.library.remove(arguments.source)
+    library = app.domains.docs.library
+    removed = library.remove(arguments.source, arguments.version)
     if arguments.json:
-        print_json({"removed": source.name, "pages": pages, "chunks": chunks})
+        for gone in removed:
+            told = {"removed": gone.source.name, "version": gone.source.version}
+            print_json({**told, "pages": gone.pages, "chunks": gone.chunks})
     else:
-        print(f"Removed {source.name} ({source.url}): {pages} pages, {chunks} chunks.")
+        left = [known for known in library.sources() if known.name == removed[0].source.name]
+        print(render_removed(removed, left, project_root=Path.cwd()))
     return 0
 
 
@@ -339,7 +370,7 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
 
 
 def _status_text(status: SourceStatus) -> str:
-    return render_status(status, token_budget=_SHOWN_TOKENS).text
+    return render_status(status, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
 
 
 def _status_json(status: SourceStatus) -> dict[str, Any]:

@@ -62,6 +62,10 @@ class SharedApis:
             unread.setdefault(row.source, []).append(row)
         return {api.name: _line(api, unread.get(api.source, [])) for api in library.apis()}
 
+    def versions(self) -> dict[str, str]:
+        """The version of each API by its name."""
+        return {api.name: api.overview.version for api in self.domains.apis.library.apis()}
+
     def refresh(self, name: str) -> str:
         """Read an API again; says what changed."""
         report = self.domains.apis.indexer.refresh(name)

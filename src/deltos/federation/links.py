@@ -109,7 +109,7 @@ class Links:
         """Passages of documentation that mention a symbol, best first."""
         if "docs" not in self.toolsets:
             return []
-        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
+        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, with_apis=False))
         return [each for each in found.passages if mentions(each.text, name)][:_SHOWN]
 
     def observations(self, name: str, root: Path) -> list[Observation]:
@@ -157,7 +157,7 @@ class Links:
     def _package_passages(self, name: str) -> list[Passage]:
         if "docs" not in self.toolsets:
             return []
-        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
+        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, with_apis=False))
         return [each for each in found.passages if each.url.startswith(("pypi:", "npm:"))]
 
     def _uses(self, name: str, root: Path) -> list[str]:

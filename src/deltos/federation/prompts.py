@@ -117,7 +117,9 @@ class Prompts:
             yield context
 
     def _sources(self) -> Iterable[str]:
-        if "docs" in self.toolsets and (names := [source.name for source in self.domains.docs.library.sources()]):
+        if "docs" in self.toolsets and (
+            names := list(dict.fromkeys(each.name for each in self.domains.docs.library.sources()))
+        ):
             yield f"Documentation that search_docs knows: {', '.join(names[:_LINES_SHOWN])}."
         if "apis" in self.toolsets and (apis := [api.name for api in self.domains.apis.library.apis()]):
             yield f"APIs that get_api_endpoints knows: {', '.join(apis[:_LINES_SHOWN])}."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from deltos.markup.html import decode, parse_html
+from deltos.markup.man import parse_man
 from deltos.markup.markdown import parse_markdown
 from deltos.markup.notebook import parse_notebook
 from deltos.markup.pdf import parse_pdf
@@ -16,7 +17,7 @@ from deltos.markup.rst import parse_rst
 if TYPE_CHECKING:
     from deltos.markup.model import Document
 
-Format = Literal["html", "markdown", "rst", "asciidoc", "notebook", "pdf", "text"]
+Format = Literal["html", "markdown", "rst", "asciidoc", "notebook", "pdf", "text", "man"]
 
 _BY_SUFFIX: dict[str, Format] = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
@@ -33,14 +34,25 @@ _BY_MEDIA_TYPE: dict[str, Format] = {
     **dict.fromkeys(("text/x-rst", "text/prs.fallenstein.rst"), "rst"),
     "application/x-ipynb+json": "notebook",
     "application/pdf": "pdf",
+    **dict.fromkeys(("text/troff", "application/x-troff-man", "application/x-troff"), "man"),
     "text/plain": "text",
 }
 SUFFIXES = frozenset(_BY_SUFFIX)
+# Sections of the manual. Other names end so too: whoever has the file asks `is_man_page`.
+MAN_SUFFIXES = frozenset(
+    f".{section}{part}" for section in range(1, 9) for part in ("", "p", "pm", "ssl", "x", "posix", "perl", "g")
+)
+PACKED_SUFFIX = ".gz"
 
 
 def format_of(location: str, media_type: str = "") -> Format | None:
     """The format of what lies at a path or URL; None when it is nothing that we read."""
-    suffix = PurePosixPath(urlsplit(location).path).suffix.lower()
+    path = PurePosixPath(urlsplit(location).path)
+    suffix = path.suffix.lower()
+    if not media_type:
+        suffix = path.with_suffix("").suffix.lower() if suffix == PACKED_SUFFIX else suffix
+        if suffix in MAN_SUFFIXES:
+            return "man"
     named = _BY_MEDIA_TYPE.get(media_type.split(";")[0].strip().lower())
     if named in (None, "text"):  # servers send Markdown and the like as plain text
         by_suffix = _BY_SUFFIX.get(suffix)
@@ -66,5 +78,7 @@ def parse(data: bytes, format: Format, *, url: str, charset: str = "", title: st
             return parse_asciidoc(text, title=title)
         case "notebook":
             return parse_notebook(text, url=url, title=title)
+        case "man":
+            return parse_man(text, title=title)
         case "text":
             return parse_plain(text, title=title)

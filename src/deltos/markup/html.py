@@ -55,6 +55,7 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
     size = sum(len(block.text) for section in sections for block in section.blocks)
     return Document(
         title=_title(page_title, sections),
+        window_title=page_title,
         sections=sections,
         links=links.links(),
         canonical_url=canonical,

@@ -46,6 +46,7 @@ class Document:
     wants_login: bool = False
     asks_not_to_index: bool = False
     moved_to: str = ""
+    window_title: str = ""  # what a browser shows above the page
 
 
 def join_blocks(blocks: tuple[Block, ...] | list[Block]) -> str:

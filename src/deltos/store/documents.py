@@ -185,6 +185,7 @@ class ShownChunk:
     """A chunk with all that a result shows."""
 
     id: int
+    source_id: str
     source: str
     version: str
     url: str
@@ -210,8 +211,8 @@ class Sources(Protocol):
     def sources(self) -> list[SourceRow]:
         """All sources by name."""
 
-    def source(self, id_or_name: str) -> SourceRow | None:
-        """The source with that id or, in any case of letters, that name."""
+    def source(self, source_id: str) -> SourceRow | None:
+        """The source with that id; names may be those of several versions."""
 
     def add_source(self, source: SourceRow) -> None:
         """Record a new source."""

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\w+")
 # A word as SQLite's tokenizer sees it: an underscore separates.
 TOKEN = re.compile(r"[^\W_]+")
+# What `WORD` loses: one capital letter that is no pronoun, article or initial, and names with signs. Code has too many.
+_SIGNS = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
+_SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Z])(?![\w'’&-])")
+_ASKED_SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
+_SIGNED_WORDS = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
 _MEMO_ENTRIES = 400_000  # the distinct words of a few large repositories; then it starts again
 _LONGEST_WORD = 64  # longer ones are digests and base64, which nobody asks for
 
@@ -61,6 +66,28 @@ class Words:
 def shared_words() -> Words:
     """One memory of analysed words per process."""
     return Words()
+
+
+def documentation_words(text: str) -> str:
+    """The words of documentation: as of code, and names of a single letter or with signs: C, R, C++, .NET."""
+    return _with_signs(text, _SIGNED)
+
+
+def documentation_question(question: str) -> str:
+    """The same of a question, in which people write c and r small."""
+    return _with_signs(question, _ASKED_SIGNED)
+
+
+def _with_signs(text: str, pattern: re.Pattern[str]) -> str:
+    words = shared_words()
+    pieces: list[str] = []
+    start = 0
+    for match in pattern.finditer(text):
+        name = match.group().lower()
+        pieces += (words.of(text[start : match.start()]), _SIGNED_WORDS.get(name, name))
+        start = match.end()
+    pieces.append(words.of(text[start:]))
+    return " ".join(filter(None, pieces))
 
 
 def asked_words(question: str) -> str:

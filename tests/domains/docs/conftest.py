@@ -63,6 +63,9 @@ class Descriptions:
     def names(self) -> dict[str, str]:
         return {name: f"{name}: API description" for name in self.added}
 
+    def versions(self) -> dict[str, str]:
+        return dict.fromkeys(self.added, "1")
+
     def refresh(self, name: str) -> str:
         return f"refreshed {name}"
 

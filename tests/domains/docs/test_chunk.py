@@ -89,6 +89,8 @@ def test_a_paragraph_longer_than_a_chunk_is_split_at_sentences() -> None:
     assert all(part.tokens <= 101 for part in parts)
     assert all(part.text.endswith(".") for part in parts)
     assert len("".join(chunks(Section(("Page",), (), (Block("x" * 900),)))[0].text)) == 400
+    lines = "\n".join(f"- item {n}  two  spaces. Further" for n in range(60))
+    assert all(part.text in lines for part in chunks(Section(("Page",), (), (Block(lines),)))), "as on the page"
 
 
 @settings(max_examples=50)
@@ -109,3 +111,15 @@ def test_no_text_and_no_anchor_is_lost(shape: list[tuple[str, list[int]]]) -> No
     for s in sections:
         for block in s.blocks:
             assert words.count(block.text.split()[0]) >= len(block.text.split()) - 1
+
+
+def test_a_table_that_is_split_keeps_its_head() -> None:
+    rows = [f"| name{n} | the meaning of number {n} |" for n in range(40)]
+    for head in (["| Name | Meaning |\n| --- | --- |"], ["| Name | Meaning |", "|---|---|"]):
+        parts = chunks(section("Options", *head, *rows, kind="row"))
+        assert len(parts) > 1
+        opening = "\n".join(head)
+        assert all(part.text.startswith(f"{opening}\n| name") for part in parts)
+        assert [line for part in parts for line in part.text.split("\n") if line.startswith("| name")] == rows
+    bare = chunks(section("Options", *rows, kind="row"))
+    assert [line for part in bare for line in part.text.split("\n")] == rows, "no row is taken for a head"

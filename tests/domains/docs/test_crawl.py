@@ -179,7 +179,7 @@ def test_removing_a_source_ends_its_crawl(desk: Desk, site: Site) -> None:
 
     def remove() -> None:
         if not removed:
-            removed.append(desk.docs.library.remove(source_id)[1])
+            removed.extend(gone.pages for gone in desk.docs.library.remove(source_id))
 
     desk.docs.library.crawls.run(source_id, remove)
     assert desk.docs.library.sources() == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +14,6 @@ from deltos.errors import AddressRefused, BadArgument, NotFound
 from deltos.store.documents import DocsTotals
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.domains.docs.conftest import Desk
 
 
@@ -51,7 +51,10 @@ def test_a_folder_has_no_limit_of_pages_unless_one_is_asked_for(desk: Desk) -> N
     desk.docs.library.remove("all")
     few = desk.add("many", name="few", max_pages=500)
     assert (few.pages, "the limit of 500 pages left out 20 addresses" in few.reason) == (500, True)
-    assert "left out 20 addresses" in render_sources(desk.docs.library.statuses(), [], token_budget=1_000).text
+    assert (
+        "left out 20 addresses"
+        in render_sources(desk.docs.library.statuses(), [], project_root=desk.root, token_budget=1_000).text
+    )
     nothing = render_nothing("wombat", DocsTotals(1, 500, 500), desk.docs.library.statuses())
     assert "Not complete: few (the limit of 500 pages left out 20 addresses" in nothing
 
@@ -186,3 +189,25 @@ def test_a_signature_is_no_page(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nText.", b_asc="-----BEGIN PGP SIGNATURE-----\n\nquokka\n")
     status = desk.add(".", name="docs")
     assert (status.pages, status.pages_skipped) == (1, 1)
+
+
+def test_manual_pages_are_read_packed_or_not_and_what_is_none_is_skipped(desk: Desk) -> None:
+    page = b".TH QUOKKA 1\n.SH OPTIONS\n.TP\n.B \\-f\nFeeds the quokka.\n"
+    (desk.root / "quokka.1").write_bytes(page)
+    (desk.root / "wombat.1.gz").write_bytes(
+        gzip.compress(page.replace(b"QUOKKA", b"WOMBAT").replace(b"quokka", b"wombat"))
+    )
+    (desk.root / "feed.1").write_text(".so man1/quokka.1\n")
+    (desk.root / "libfeed.so.1").write_bytes(b"\x7fELF\0\0")
+    (desk.root / "broken.1.gz").write_bytes(b"no gzip")
+    (desk.root / "sources.tar.gz").write_bytes(gzip.compress(b"tar"))
+    status = desk.add(".", name="manual")
+    assert (status.pages, status.pages_skipped) == (2, 2)
+    assert [(Path(each.url).name, "cannot be unpacked" in each.reason) for each in status.failures] == [
+        ("broken.1.gz", True)
+    ]
+    found = desk.search("feeds wombat")[0]
+    assert (found.title, found.section, found.text) == (
+        "wombat(1)", "wombat(1) > OPTIONS > -f", "Feeds the wombat."
+    )  # fmt: skip
+    assert desk.recrawl("manual").pages_unchanged == 2

@@ -12,7 +12,9 @@ from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.query import choose_terms, parse_query
 from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, order
 from deltos.domains.docs.render import render_passages
-from deltos.domains.docs.search import DocsRequest, merge, same_version
+from deltos.domains.docs.search import DocsRequest, merge
+from deltos.domains.docs.types import DOCUMENTATION_TYPES
+from deltos.domains.docs.versions import same_version, version_key
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
@@ -51,6 +53,9 @@ def write(desk: Desk, **pages: str) -> None:
     desk.add(".", name="manual")
 
 
+ENTRIES = {"alpha": "quokka", "bravo": "wombat", "charlie": "koala"}
+
+
 def test_the_section_that_answers_comes_first(desk: Desk) -> None:
     write(
         desk,
@@ -59,6 +64,23 @@ def test_the_section_that_answers_comes_first(desk: Desk) -> None:
     )
     assert desk.cited("how do I set a timeout?")[0].endswith("use.md#timeouts")
     assert desk.cited("proxy")[0].endswith("install.md#proxies")
+
+
+@pytest.mark.parametrize(
+    ("question", "anchor"),
+    [
+        ("execute statements from C", "embedding-c"),
+        ("interface to C++ objects", "embedding-c-1"),
+        ("execute statements from R", "embedding-r"),
+        ("objects of C#", "embedding-c-2"),
+        ("statements on .NET", "embedding-net"),
+    ],
+)
+def test_a_language_of_one_letter_or_with_signs_is_found(desk: Desk, question: str, anchor: str) -> None:
+    languages = ("Java", "C", "C++", "R", "C#", ".NET", "Go")
+    text = "".join(f"## Embedding {name}\n\nStatements and objects of {name} are executed.\n\n" for name in languages)
+    write(desk, embedding=f"# Embedding\n\n{text}")
+    assert desk.search(question)[0].anchors == (anchor,)
 
 
 def test_the_words_that_make_a_question_do_not_answer_it(desk: Desk) -> None:
@@ -81,6 +103,15 @@ def test_code_names_find_their_definition(desk: Desk) -> None:
     assert desk.cited("set_timeout()")[0].endswith("api.md#set_timeout")
 
 
+def test_the_anchor_and_the_section_of_a_citation_agree(desk: Desk) -> None:
+    entries = "".join(f"<dt id='mod.{name}'>{name}(x)</dt><dd>{word}</dd>" for name, word in ENTRIES.items())
+    (desk.root / "api.html").write_text(f"<h1 id='mod'>mod</h1><p>Intro of it.</p><dl>{entries}</dl>")
+    desk.add(".", name="manual")
+    for name in ENTRIES:
+        found = desk.search(name)[0]
+        assert (found.anchors[0], found.section) == (f"mod.{name}", f"mod > {name}(x)")
+
+
 def test_no_query_is_syntax(desk: Desk) -> None:
     write(desk, a="# A\n\nalpha and beta")
     for query in ('alpha" OR "', "alpha AND", "(", "alpha*", "NEAR(alpha beta)", "heading:alpha", "\x00alpha", "a-b^2"):
@@ -101,9 +132,24 @@ def test_sources_and_versions_can_be_chosen(desk: Desk) -> None:
     assert [p.source for p in desk.search("quokka", source="ONE")] == ["one"]
     assert [p.source for p in desk.search("quokka", version="v3.12")] == ["two"]
     assert [p.source for p in desk.search("quokka", version="3.11")] == ["one"]
-    assert desk.search("quokka", version="4") == []
+    with pytest.raises(NotFound, match=r"No version '4' of any source.*Known: one 3.11.4; two 3.12"):
+        desk.search("quokka", version="4")
     with pytest.raises(NotFound, match="Known: "):
         desk.search("quokka", source="thre")
+
+
+def test_each_section_is_of_its_own_types(desk: Desk) -> None:
+    page = "# Feeding\n\nquokka start\n\n## Reference\n\nquokka table\n\n## Examples\n\nquokka sample\n\n## How\n\nquokka steps"
+    write(desk, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")
+    found = {kind: {each.section for each in desk.search("quokka", types=(kind,))} for kind in DOCUMENTATION_TYPES}
+    sections = {kind: {section.rpartition(" > ")[2] for section in each} for kind, each in found.items()}
+    assert sections == {
+        "overview": {"Feeding"},
+        "guide": {"Feeding", "Reference", "Examples", "How"},
+        "reference": {"Reference"},
+        "use-case": {"Examples"},
+        "glossary": {"Joey"},
+    }
 
 
 def test_no_more_results_than_asked_for(desk: Desk) -> None:
@@ -140,6 +186,13 @@ def test_a_release_is_of_its_version() -> None:
     assert not same_version("3.110", "3.11")
 
 
+def test_versions_are_ordered_as_people_number_them() -> None:
+    ordered = ["main", "v2.2", "2.10", "3.0rc1", "3.0", "3.0.1+build.9", "3.2.x", "2024.1"]
+    assert sorted(("3.2.x", "3.0", *ordered[:4], "2024.1", "3.0.1+build.9"), key=version_key) == ordered
+    assert version_key("3.0") == version_key("v3")
+    assert version_key("9" * 5_000) > version_key("9")
+
+
 def test_apis_take_turns_when_they_are_clearly_meant_and_come_last_otherwise(desk: Desk) -> None:
     write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
     first, second = desk.search("quokka")
@@ -160,6 +213,23 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
     assert ranker.score(found) > ranker.score(features(asked, news, 0.0))
     assert [each.candidate.chunk_id for each in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
+
+
+def test_the_section_that_answers_leads_before_the_opening_of_its_page() -> None:
+    asked = parse_query("open file", ["open", "file"], {"open": 5, "file": 50}, 100)
+    section = replace(CANDIDATE, chunk_id=2, position=3, body_words="open file open file")
+    opening = replace(CANDIDATE, chunk_id=1, position=0)
+    elsewhere = replace(opening, chunk_id=3, page_id=2)
+    assert [each.candidate.chunk_id for each in order(asked, [opening, section], {1: 1.0})] == [2, 1]
+    assert [each.candidate.chunk_id for each in order(asked, [opening, replace(section, page_id=2)], {1: 1.0})] == [
+        1,
+        2,
+    ]
+    three = order(asked, [elsewhere, section, opening], {1: 1.0, 2: 0.5})
+    assert [each.candidate.chunk_id for each in three] == [2, 1, 3]
+    assert [each.score for each in three] == sorted((each.score for each in three), reverse=True)
+    worse = replace(section, heading_words="", body_words="", trail_words="", anchor_words="", link_words="")
+    assert [each.candidate.chunk_id for each in order(asked, [worse, opening], {1: 1.0})] == [1, 2]
 
 
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:

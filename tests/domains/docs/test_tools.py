@@ -14,6 +14,7 @@ from deltos.domains.docs.tools import DocsTools, docs_tools
 from deltos.errors import BadArgument, NotFound
 from deltos.excerpts import Excerpts, ShownBefore
 from tests import calling
+from tests.domains.docs.test_packages import install, web_kit
 
 if TYPE_CHECKING:
     from deltos.tool import Answer
@@ -177,6 +178,128 @@ def test_api_descriptions_are_handed_over_and_managed_by_name(agent: Agent) -> N
     assert agent.text("recrawl_source", source_id="shop") == "refreshed shop"
     assert "GET /shop" in agent.text("search_docs", query="x", api_name="shop", types=["endpoint"])
     assert agent.text("remove_source", source_id="shop") == "Removed shop."
+
+
+def two_versions(agent: Agent) -> None:
+    """Flask 2.2 and 3.2, one name."""
+    for version, fact in (("2.2", "quokka old"), ("3.2", "quokka new")):
+        folder = agent.desk.root / f"v{version}"
+        folder.mkdir()
+        (folder / "guide.md").write_text(f"# Guide\n\n{fact}")
+        (folder / "same.md").write_text("# Same\n\nwombat in both")
+        agent.desk.add(f"v{version}", name="flask", version=version)
+
+
+def test_one_name_stands_for_several_versions_and_each_can_be_asked(agent: Agent) -> None:
+    two_versions(agent)
+    both = agent.text("search_docs", query="quokka", source="Flask")
+    assert both.startswith("flask has versions 3.2, 2.2: version=3.2 (or latest) asks one.\n")
+    assert all(f"Section: flask {version} > Guide" in both for version in ("2.2", "3.2"))
+    for version, expected in (("2.2", "old"), ("v3", "new"), ("latest", "new")):
+        found = agent.text("search_docs", query="quokka", source="flask", version=version)
+        assert [word for word in ("old", "new") if f"quokka {word}" in found] == [expected]
+    assert "quokka old" in agent.text("search_docs", query="quokka", source_id="flask@2.2")
+    assert "quokka old" not in agent.text("search_docs", query="quokka", version="latest")
+    assert "Section: flask 3.2 > Same" in agent.text("search_docs", query="wombat"), "cited from the newer one"
+    nothing = agent.text("search_docs", query="zzzz", source="flask")
+    assert nothing.startswith("No results found for query: zzzz\n")
+    assert "flask has versions 3.2, 2.2" in nothing, "what is to be said is said without results too"
+    with pytest.raises(NotFound, match=r"No version '4' of flask.*Known: flask 3.2, 2.2; or latest"):
+        agent.call("search_docs", query="quokka", source="flask", version="4")
+
+
+def test_each_version_is_managed_by_itself_or_all_together(agent: Agent) -> None:
+    two_versions(agent)
+    listed = agent.text("list_sources")
+    assert listed.index("version: 3.2") < listed.index("version: 2.2")
+    assert "- flask (v3.2): READY" in listed
+    assert agent.text("crawl_status", source="flask", version="2.2").startswith("flask (v2.2): READY\n")
+    assert agent.text("crawl_status", source="flask").count("READY") == 2
+    again = agent.text("recrawl_source", source="flask")
+    assert "Recrawling flask 3.2 (v3.2), incremental" in again
+    assert "Recrawling flask 2.2 (v2.2), incremental" in again
+    for source in agent.desk.docs.library.sources():
+        agent.desk.docs.library.crawls.wait(source.id)
+    with pytest.raises(BadArgument, match=r"flask has 2 versions: 3.2 \(id flask-\S+\), 2.2 .*latest"):
+        agent.call("remove_source", source="flask")
+    with pytest.raises(BadArgument, match=r"'flask 2.2' \(v2.2\) is already a source"):
+        agent.desk.add("v3.2/guide.md", name="flask", version="2.2")
+    removed = agent.text("remove_source", source="flask", version="2.2")
+    assert removed == "Removed flask 2.2 (v2.2): 2 pages, 2 chunks.\nStill there: flask 3.2."
+    agent.desk.add("v2.2", name="flask", version="2.2")
+    assert agent.text("remove_source", source="flask", version="all").count("Removed flask") == 2
+
+
+def test_an_installed_package_answers_to_its_address_with_nothing_added(agent: Agent) -> None:
+    web_kit(agent.desk.root)
+    first = agent.text("search_docs", query="helps with quokkas", source="pypi:Web_Kit")
+    assert "Source: pypi:web-kit@2.1.0/web_kit/tools.py#web_kit.helper" in first
+    assert "- web-kit (pypi:web-kit): READY" in agent.text("list_sources")
+    info = next((agent.desk.root / ".venv").rglob("*.dist-info"))
+    info.rename(info.with_name("web_kit-3.0.0.dist-info"))
+    metadata = info.with_name("web_kit-3.0.0.dist-info") / "METADATA"
+    metadata.write_text(metadata.read_text().replace("2.1.0", "3.0.0"))
+    again = agent.text("search_docs", query="helps with quokkas", source="pypi:web-kit", version="latest")
+    assert "Source: pypi:web-kit@3.0.0/web_kit/tools.py#web_kit.helper" in again, "what was upgraded is read again"
+    with pytest.raises(BadArgument, match=r"installed here in version 3\.0\.0, not 1"):
+        agent.call("search_docs", query="quokka", source="pypi:web-kit", version="1")
+    with pytest.raises(NotFound, match=r"nothing is not installed.*Install it there"):
+        agent.call("search_docs", query="quokka", source="pypi:nothing")
+    with pytest.raises(NotFound, match="not in the project's node_modules"):
+        agent.call("search_docs", query="quokka", source="npm:@scope/nothing")
+
+
+def test_two_projects_may_have_a_package_in_two_versions(agent: Agent) -> None:
+    web_kit(agent.desk.root)
+    other = agent.desk.root / "other"
+    install(other, {"web_kit/__init__.py": 'def newest():\n    """The quokka of today."""\n'}, version="4.0.0")
+    agent.text("search_docs", query="quokkas", source="pypi:web-kit")
+    tools = docs_tools(lambda: DocsTools(agent.desk.docs, 5_000))
+    there = calling.Desk(tools, other).call("search_docs", query="quokka", source="pypi:web-kit").text
+    assert "pypi:web-kit@4.0.0" in there
+    assert "pypi:web-kit@2.1.0" not in there
+    third = agent.desk.root / "third"
+    install(third, {"web_kit/__init__.py": ""}, version="4.0.0")
+    again = calling.Desk(tools, third).call("search_docs", query="quokka", source="pypi:web-kit").text
+    assert "pypi:web-kit@4.0.0" in again, "what another project has in this version is not read twice"
+    assert len(agent.desk.docs.library.sources()) == 2
+    here = agent.text("search_docs", query="quokka", source="pypi:web-kit")
+    assert "pypi:web-kit@2.1.0" in here
+    assert "pypi:web-kit@4.0.0" not in here
+
+
+def test_one_page_is_read_before_the_answer(agent: Agent, site: Site) -> None:
+    site.html("/", "<title>Start</title><h1>Start</h1><p>quokka</p><h2>Further</h2><p>x</p><a href='b.html'>b</a>")
+    text = agent.text("add_source", source=site.url, max_pages=1)
+    assert f"({site.url}/), id " in text
+    assert ": READY" in text.splitlines()[0]
+    assert "Read: 10 characters in 2 chunks." in text
+    assert "~~~quoted\nStart\nFurther\n~~~" in text
+    assert "the limit of 1 pages left out 1 address" in text
+    failed = agent.text("add_source", url=f"{site.url}/gone.html", max_pages=1)
+    assert "FAILED — " in failed
+    assert "404" in failed
+
+
+def test_an_api_that_is_called_like_a_folder_answers_beside_it(agent: Agent) -> None:
+    write(agent.desk, guide="# Guide\n\nquokka")
+    (agent.desk.root / "shop.yaml").write_text("openapi: 3.1.0")
+    agent.text("add_source", url="shop.yaml", name="shop")
+    agent.desk.add("guide.md", name="shop")
+    found = agent.text("search_docs", query="quokka", source="shop")
+    assert "guide.md" in found
+    assert "GET /shop" in found
+    assert "GET /shop" in agent.text("search_docs", query="quokka", source="shop", version="1")
+
+
+def test_the_folder_of_the_project_is_shown_as_such(agent: Agent) -> None:
+    write(agent.desk, guide="# Guide\n\nquokka")
+    assert agent.text("add_source", url=".").startswith(f"Added {agent.desk.root.name} (.), id ")
+    name = agent.desk.root.name
+    agent.desk.docs.library.crawls.wait(agent.desk.docs.library.find(name).id)
+    assert f"- {name} (.): READY" in agent.text("list_sources")
+    assert agent.text("crawl_status", source=name).startswith(f"{name} (.): READY")
+    assert agent.text("remove_source", source=name).startswith(f"Removed {name} (.): 1 pages")
 
 
 def test_the_tools_describe_themselves_honestly() -> None:

@@ -259,3 +259,17 @@ def test_a_page_without_text_is_no_success_and_says_why(desk: Desk, site: Site) 
 def test_a_start_page_that_is_no_text_is_named_in_the_reason(desk: Desk, site: Site) -> None:
     site.text("/", "\0\1", "application/octet-stream")
     assert desk.add(f"{site.url}/").reason == "not text (application/octet-stream)"
+
+
+def test_a_page_that_only_says_that_there_is_none_is_named_and_not_indexed(desk: Desk, site: Site) -> None:
+    explained = "The server did not find the page. " * 60
+    site.html("/", "<h1>Start</h1><a href='gone.html'>g</a><a href='codes.html'>c</a>")
+    site.html("/gone.html", "<title>Page not found | Quokka</title><h1>Sorry!</h1><p>Try the search.</p>")
+    site.html("/codes.html", f"<h1>404 Not Found</h1><p>{explained}</p>")
+    status = desk.add(site.url)
+    assert [
+        (each.url, "says that there is no such page ('Page not found" in each.reason) for each in status.failures
+    ] == [(f"{site.url}/gone.html", True)]
+    assert set(desk.cited("server did not find")) == {f"{site.url}/codes.html"}
+    site.html("/codes.html", "<h1>404</h1>")
+    assert desk.recrawl().pages == 1, "what was there goes"

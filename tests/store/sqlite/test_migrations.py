@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from deltos.store.documents import SourceRow
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.schema import MIGRATIONS as MEMORY
 from deltos.store.sqlite.migrations import LIBRARY, PROJECT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
@@ -18,7 +28,7 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
     ]
     assert [step.name for step in LIBRARY] == [
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",
-            "api_unit-vectors-001",
+            "api_unit-vectors-001", "docs-003-versions",
     ]  # fmt: skip
     assert [step.name for step in MEMORY] == [
         "001-observations",
@@ -29,3 +39,32 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "006-exchange",
         "007-unspaced-words",
     ]
+
+
+def test_a_library_from_before_versions_keeps_its_sources_crawls_and_pages(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    before = [step.name for step in LIBRARY].index("docs-003-versions")
+    Database(path, LIBRARY[:before]).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(
+            """
+            INSERT INTO docs_source VALUES ('s1', 'Flask', 'website', 'https://x/', '2.2', '["a/**"]', '[]', 7, 1, '/p',
+                1, 1.0, 2.0);
+            INSERT INTO docs_crawl VALUES ('s1', 1, 'done', '', 0, 1, 1.0, 2.0);
+            INSERT INTO docs_place VALUES ('s1', 'https://x/gone', 1, 'missing', 1, 'HTTP 404');
+            INSERT INTO docs_page VALUES (1, 's1', 'https://x/', 'https://x/', 'Start', '', '', x'00', 1, NULL, 1, 0);
+            INSERT INTO docs_chunk VALUES (1, 1, 0, 'Start', 'top', 0, 'quokka');
+            """
+        )
+    library = SqliteLibrary(path)
+    old = SourceRow(
+        "s1", "Flask", "website", "https://x/", "2.2", ("a/**",), (), 7, 1, "/p", 1, added_at=1.0, crawled_at=2.0
+    )
+    assert library.sources.sources() == [old]
+    assert library.passages.totals(["s1"]).chunks == 1
+    assert [address.url for address in library.sources.failed_addresses("s1")] == ["https://x/gone"]
+    library.sources.add_source(SourceRow("s2", "flask", "website", "https://y/", "3.2"))
+    assert library.pages.remove_source("s1") == 1
+    assert library.sources.crawl("s1") is None, "what refers to a source still goes with it"
+    assert [source.id for source in library.sources.sources()] == ["s2"]
+    library.close()

@@ -126,12 +126,12 @@ class Crawls:
         with self.store.claim(source_id) as claim:
             return claim is None
 
-    def wait(self, source_id: str) -> None:
-        """Wait for this process's crawl of the source, if there is one."""
+    def wait(self, source_id: str, seconds: float | None = None) -> None:
+        """Wait for this process's crawl of the source, if there is one, no longer than `seconds`."""
         with self._guard:
             thread = self._threads.get(source_id)
         if thread is not None:
-            thread.join()
+            thread.join(seconds)
 
     def stop(self) -> None:
         """Ask all crawls of this process to stop at the next safe point, and wait for them a little."""

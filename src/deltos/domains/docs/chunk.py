@@ -20,7 +20,9 @@ MAX_TOKENS = 400  # of prose: ten or so passages fit the default budget
 SMALL_TOKENS = 40  # a part of a section below this shares a chunk with the next
 TINY_TOKENS = 12  # the same for entries of a reference
 _LARGEST_CODE_TOKENS = 3_000  # a code block is cut only beyond this: half an example is of no use
+_HEAD_SHARE = 4  # a head that takes more of a chunk is not repeated
 _LONGEST_FENCE_CHARACTERS = 500  # its two lines stand in every part
+JOINED_HEADING = "### "  # before the heading of an entry that shares a chunk with the one before
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 
@@ -62,16 +64,37 @@ def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
     """Consecutive blocks that together stay within `max_tokens`; an introduction stays with its code."""
     group: list[Block] = []
     size = 0
+    head: list[Block] = []  # of the table that is open
     for block in (part for whole in blocks for part in _smaller(whole, max_tokens)):
         tokens = estimate_tokens(block.text)
+        head = _head_with(head, block, max_tokens) if block.kind == "row" else []
         if group and size + tokens > max_tokens:
             carried = [group.pop()] if block.kind == "code" and _introduces(group) else []
+            if block.kind == "row" and group[-1].kind == "row" and _is_whole(head):
+                carried = [replace(row, anchors=()) for row in head]  # rows without their head say nothing
             yield group
             group, size = carried, sum(estimate_tokens(part.text) for part in carried)
         group.append(block)
         size += tokens
     if group:
         yield group
+
+
+def _head_with(head: list[Block], row: Block, max_tokens: int) -> list[Block]:
+    """The head of a table once `row` was read: its first row, with the line below it."""
+    is_next = len(head) == 1 and not _is_whole(head) and _is_rule(row.text)
+    if head and not is_next:
+        return head
+    return [*head, row] if estimate_tokens(row.text) <= max_tokens // _HEAD_SHARE else head
+
+
+def _is_whole(head: list[Block]) -> bool:
+    return bool(head) and _is_rule(head[-1].text.rpartition("\n")[2])
+
+
+def _is_rule(line: str) -> bool:
+    """Whether a line parts the head of a table from its rows: `| --- | :-: |`."""
+    return "-" in line and not line.strip("|:- \t")
 
 
 def _introduces(group: list[Block]) -> bool:
@@ -103,26 +126,37 @@ def _split_code(block: Block, limit: int) -> Iterator[Block]:
         yield from _split_prose(block, limit)
         return
     anchors = block.anchors
-    for part in _fill(lines, limit * CHARACTERS_PER_TOKEN, "\n"):
-        yield Block(f"{opening}\n{part}\n{closing}", "code", anchors)
+    for part in _fill((f"{line}\n" for line in lines), limit * CHARACTERS_PER_TOKEN):
+        yield Block("\n".join((opening, part.removesuffix("\n"), closing)), "code", anchors)
         anchors = ()
 
 
 def _split_prose(block: Block, limit: int) -> Iterator[Block]:
+    """Parts of long prose, cut between sentences or lines; each is as it stands on the page."""
     anchors = block.anchors
-    for part in _fill(_SENTENCE_END.split(block.text), limit * CHARACTERS_PER_TOKEN, " "):
-        yield Block(part, block.kind, anchors)
-        anchors = ()
+    for part in _fill(_sentences(block.text), limit * CHARACTERS_PER_TOKEN):
+        if part.strip():
+            yield Block(part.strip("\n").rstrip(), block.kind, anchors)
+            anchors = ()
 
 
-def _fill(parts: Iterable[str], most_characters: int, separator: str) -> Iterator[str]:
+def _sentences(text: str) -> Iterator[str]:
+    """Sentences and lines, with the space behind each."""
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        yield text[start : end.end()]
+        start = end.end()
+    yield text[start:]
+
+
+def _fill(parts: Iterable[str], most_characters: int) -> Iterator[str]:
     """Join consecutive parts up to a size; a part that is too long by itself is cut."""
     held = ""
     for part in parts:
         if held and len(held) + len(part) > most_characters:
             yield held
             held = ""
-        held = f"{held}{separator}{part}" if held else part
+        held += part
         start = 0
         while len(held) - start > most_characters:
             yield held[start : start + most_characters]
@@ -162,7 +196,7 @@ def _belong_together(held: DocsChunk, piece: DocsChunk, max_tokens: int, small_t
 
 def _joined(held: DocsChunk, piece: DocsChunk) -> DocsChunk:
     """Path and text of two chunks as one; headings that the first one's breadcrumb does not show stand in the text."""
-    heading = "" if piece.path == held.path else f"### {piece.path[-1]}\n\n"
+    heading = "" if piece.path == held.path else f"{JOINED_HEADING}{piece.path[-1]}\n\n"
     text = f"{held.text}\n\n{heading}{piece.text}" if held.text else piece.text
     path = held.path if held.text else piece.path
     return DocsChunk(path, (), text, held.is_definition or piece.is_definition)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
-from deltos.errors import FileRefused, NotFound
+from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
 from deltos.files import LINK, NOT_REGULAR, FileTree
 from deltos.globs import matches_glob
 from deltos.guarded import Task
-from deltos.markup.formats import SUFFIXES, format_of
+from deltos.markup.formats import MAN_SUFFIXES, PACKED_SUFFIX, SUFFIXES, format_of
 from deltos.markup.includes import Includer
+from deltos.markup.man import is_man_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,7 @@ _SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
 _INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
 _MAX_INCLUDED_BYTES = 1_000_000
 _API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
+_WALKED = SUFFIXES | _API_SUFFIXES | MAN_SUFFIXES | {PACKED_SUFFIX}
 
 
 class Folder:
@@ -58,9 +61,9 @@ class Folder:
                 f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?"
             )
         check_unmoved(self._root)
-        names = [self._root.name] if self._is_file else walk_files(self._root, SUFFIXES | _API_SUFFIXES)
+        names = [self._root.name] if self._is_file else walk_files(self._root, _WALKED)
         for relative in names:
-            if self._wants(relative):
+            if self._wants(relative) and (not relative.endswith(PACKED_SUFFIX) or format_of(relative)):
                 yield (self._base / relative).as_posix()
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
@@ -76,7 +79,9 @@ class Folder:
                 if known and known.etag == stamp and tree.is_file(relative):
                     return Unchanged()
                 data = tree.read(relative, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
-                if form is not None:
+                if address.url.endswith(PACKED_SUFFIX):
+                    data = _unpacked(data)
+                if form in ("markdown", "rst", "asciidoc"):
                     data, includes = _with_includes(tree, relative, form, data)
                     stamp += _INCLUDES * includes
         except FileRefused as refused:
@@ -90,6 +95,9 @@ class Folder:
             return Unchanged()
         if data.startswith(_SIGNATURE):
             return Skipped("a signature")
+        if form == "man" and not is_man_page(data):
+            leads_on = data.startswith(b".so ")
+            return Skipped("another name of a manual page" if leads_on else "not documentation")
         title = path.stem if form in ("text", "pdf") else ""
         task = Task(read_page, (RawPage(data, form, address.url, title=title),), (data,))
         return Unparsed(task, partial(_reading, address.url, stamp, digest))
@@ -115,6 +123,16 @@ class Folder:
     def _found(self, path: Path, data: bytes) -> FoundDescription:
         source = self._source
         return FoundDescription(path.stem, path.as_posix(), source.version, data, brought_by=source.id)
+
+
+def _unpacked(data: bytes) -> bytes:
+    try:
+        unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, MAX_FILE_BYTES + 1)
+    except zlib.error as exc:
+        raise SourceError(f"It cannot be unpacked ({exc})") from None
+    if len(unpacked) > MAX_FILE_BYTES:
+        raise SourceError(f"Unpacked, it is larger than {MAX_FILE_BYTES:,} bytes")
+    return unpacked
 
 
 def _with_includes(tree: FileTree, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.store.documents import DocsChunkWords, PageWords
-from deltos.text.words import shared_words
+from deltos.text.words import documentation_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.store.documents import Pages, StoredChunk, StoredPage
-    from deltos.text.words import Words
 
 _CHUNKS_PER_WRITE = 500
 _MOST_LINK_TEXTS = 30  # a start page has thousands of links with the same few words
@@ -33,7 +32,6 @@ def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -
     pages = index.coming_pages(source_id)
     by_chunk, by_page = _inbound(index, source_id, pages)
     _correct_links(index, source_id, pages, by_chunk, by_page)
-    words = shared_words()
     page_batch: list[PageWords] = []
     chunk_batch: list[DocsChunkWords] = []
     for page in pages:
@@ -41,9 +39,9 @@ def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -
             continue
         if stopping():
             return False
-        chunks = [_chunk_words(chunk, by_chunk.get(chunk.id), words) for chunk in index.chunks_of(page.id)]
+        chunks = [_chunk_words(chunk, by_chunk.get(chunk.id)) for chunk in index.chunks_of(page.id)]
         chunk_batch += chunks
-        page_batch.append(_page_words(page, chunks, len(by_page[page.id]), words))
+        page_batch.append(_page_words(page, chunks, len(by_page[page.id])))
         if len(chunk_batch) >= _CHUNKS_PER_WRITE:
             index.write_words(page_batch, chunk_batch)
             page_batch, chunk_batch = [], []
@@ -88,11 +86,10 @@ def _correct_links(
     kept = [page for page in pages if page.is_indexed]
     if not kept:
         return
-    words = shared_words()
     chunks = []
     for chunk_id, (link_words, links_in) in index.indexed_links(source_id).items():
         found = by_chunk.get(chunk_id)
-        now = (_link_words(found, words), len(found.pages) if found else 0)
+        now = (_link_words(found), len(found.pages) if found else 0)
         if now != (link_words, links_in):
             chunks.append((chunk_id, *now))
     counts = [(page.id, len(by_page[page.id])) for page in kept if len(by_page[page.id]) != page.links_in]
@@ -100,28 +97,28 @@ def _correct_links(
         index.update_links(chunks, counts)
 
 
-def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None, words: Words) -> DocsChunkWords:
+def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWords:
     trail, _, heading = chunk.section.rpartition(SECTION_SEPARATOR)
     return DocsChunkWords(
         chunk_id=chunk.id,
-        heading=words.of(heading),
-        trail=words.of(trail),
-        anchors=words.of(" ".join(chunk.anchors)),
-        links=_link_words(links, words),
-        body=words.of(chunk.text),
+        heading=documentation_words(heading),
+        trail=documentation_words(trail),
+        anchors=documentation_words(" ".join(chunk.anchors)),
+        links=_link_words(links),
+        body=documentation_words(chunk.text),
         links_in=len(links.pages) if links else 0,
     )
 
 
-def _link_words(links: _InboundLinks | None, words: Words) -> str:
-    return words.of(" ".join(sorted(links.texts)[:_MOST_LINK_TEXTS])) if links else ""
+def _link_words(links: _InboundLinks | None) -> str:
+    return documentation_words(" ".join(sorted(links.texts)[:_MOST_LINK_TEXTS])) if links else ""
 
 
-def _page_words(page: StoredPage, chunks: list[DocsChunkWords], links_in: int, words: Words) -> PageWords:
+def _page_words(page: StoredPage, chunks: list[DocsChunkWords], links_in: int) -> PageWords:
     path = page.url.partition("://")[2].partition("/")[2] or page.url
     return PageWords(
         page_id=page.id,
-        title=words.of(f"{page.title} {path}"),
+        title=documentation_words(f"{page.title} {path}"),
         headings=" ".join(chunk.heading for chunk in chunks),
         body=" ".join(chunk.body for chunk in chunks),
         links_in=links_in,

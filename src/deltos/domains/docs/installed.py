@@ -24,6 +24,7 @@ _WORKSPACE_MARKS = (".git", "pnpm-workspace.yaml", "lerna.json")
 _MAX_METADATA_BYTES = 4_000_000
 _MAX_RECORD_BYTES = 20_000_000
 _MAX_JSON_BYTES = 10_000_000
+_WAY_OUT = "Install it there, then try again, or add its documentation by its address."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
             for info in _distributions(tree):
                 if same_name(_name_of(info)) == wanted:
                     return _distribution(tree, folder, info)
-    raise NotFound(f"{name} is not installed in the project's environment", hint="Install it there, then try again.")
+    raise NotFound(f"{name} is not installed in the project's environment", hint=_WAY_OUT)
 
 
 def distribution_of(module: str, project_root: Path, environments: Sequence[Path] = ()) -> str:
@@ -229,9 +230,7 @@ def find_node(name: str, project_root: Path, importer: Path | None = None) -> No
                 f"{name} is linked from outside of the project",
                 hint="Install it in the project, or add the folder of its documentation by itself.",
             )
-    raise NotFound(
-        f"{name} is not in the project's node_modules", hint="Install it there (npm install), then try again."
-    )
+    raise NotFound(f"{name} is not in the project's node_modules", hint=_WAY_OUT)
 
 
 def _has_manifest(folder: Path) -> bool:

@@ -9,11 +9,24 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import may_show, told
+from deltos.confinement import may_show
 from deltos.domains.docs.api_page import description_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
-from deltos.domains.docs.source import parse_address
+from deltos.domains.docs.pages import SECTION_SEPARATOR
+from deltos.domains.docs.render import shown_path
+from deltos.domains.docs.source import package_address, parse_address
+from deltos.domains.docs.versions import (
+    ALL,
+    LATEST,
+    called,
+    labelled,
+    name_and_version,
+    newest_first,
+    no_such_version,
+    of_version,
+    same_version,
+)
 from deltos.errors import BadArgument, DeltosError, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
@@ -40,6 +53,8 @@ _API_FILE = re.compile(
 MOST_PAGES = 100_000
 _MOST_PAGES_OF_WEBSITE = 500  # unless the user asks for more
 _MOST_ADDRESSES_OF_PAGE = 6
+_PACKAGES_ANSWER = "An installed package answers to pypi:NAME or npm:NAME."
+_READ_SECONDS = 20.0  # how long a question waits for a package that is read for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,26 @@ class Added:
     sources: tuple[SourceRow, ...] = ()
     api_line: str = ""
     failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A source that is gone, how much of it could be searched, and the APIs that went with it."""
+
+    source: SourceRow
+    pages: int
+    chunks: int
+    apis: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPage:
+    """A page that was read while somebody waits for it: what it is called and how much there is of it."""
+
+    title: str
+    characters: int
+    chunks: int
+    headings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,29 +143,49 @@ class Library:
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         name = request.name.strip() or default_name(address.url)
-        self._refuse_duplicate(name, address.url)
+        source = self._versioned(
+            SourceRow(
+                id="",
+                name=name,
+                kind=address.kind,
+                url=address.url,
+                version=request.version.strip(),
+                include=request.include,
+                exclude=request.exclude,
+                max_pages=_most_pages(request.max_pages, address.kind),
+                max_depth=max(0, request.max_depth),
+                project_root=request.project_root.as_posix(),
+                added_at=self._now(),
+            )
+        )
+        self._refuse_duplicate(source)
         if api_line := self._as_api(replace(request, name=name), address):
             return Added(api_line=api_line)
-        source = SourceRow(
-            id=_source_id(address.url, name),
-            name=name,
-            kind=address.kind,
-            url=address.url,
-            version=request.version,
-            include=request.include,
-            exclude=request.exclude,
-            max_pages=_most_pages(request.max_pages, address.kind),
-            max_depth=max(0, request.max_depth),
-            project_root=request.project_root.as_posix(),
-            added_at=self._now(),
-        )
         return Added((self._record(source),))
 
+    def _versioned(self, source: SourceRow) -> SourceRow:
+        """A source with the version that it has; a package of another version than the one wanted is refused."""
+        version = self._opener.version_of(source)
+        if source.version and source.version != LATEST and not same_version(version, source.version):
+            raise BadArgument(
+                f"{source.url} is installed here in version {version}, not {source.version}",
+                hint="Add it from a project that uses that version, or leave the version out.",
+            )
+        return replace(source, version=version)
+
     def _record(self, source: SourceRow) -> SourceRow:
-        source = _with_version(source, self._opener.version_of(source))
+        source = replace(source, id=self._new_id(source))
         self._store.add_source(source)
         self._store.begin_crawl(source.id, is_full=False, now=self._now())
         return source
+
+    def _new_id(self, source: SourceRow) -> str:
+        """An id that no source has: another version, or the same package of another project, needs one of its own."""
+        url, name = source.url, source.name
+        ids = [_source_id(name, url), _source_id(labelled(source), url), _source_id(name, url, source.project_root)]
+        return next(
+            each for each in (*ids, _source_id(name, url, str(source.added_at))) if not self._store.source(each)
+        )
 
     def _add_dependencies(self, request: NewSource) -> Added:
         """Each direct dependency that is installed and not yet a source; the others are named with the reason."""
@@ -208,20 +263,23 @@ class Library:
         except SourceError:
             return ""
 
-    def _refuse_duplicate(self, name: str, url: str) -> None:
+    def _refuse_duplicate(self, new: SourceRow) -> None:
+        """Refuse what is there already: the same address, or the same name and version."""
         for source in self._store.sources():
+            same_name = source.name.lower() == new.name.lower() and source.version == new.version
             if not _is_shown(source):
-                if source.name.lower() == name.lower():
-                    raise BadArgument(f"The name '{name}' cannot be used", hint="Choose another one.")
-            elif source.name.lower() == name.lower() or source.url == url:
+                if same_name:
+                    raise BadArgument(f"The name '{new.name}' cannot be used", hint="Choose another one.")
+            elif same_name or _is_same(source, new):
                 raise BadArgument(
-                    f"'{source.name}' ({told(source.url)}) is already a source",
-                    hint="Use recrawl_source to refresh it, or remove_source first.",
+                    f"'{labelled(source)}' ({shown_path(source.url, Path(new.project_root))}) is already a source",
+                    hint="Use recrawl_source to refresh it, or remove_source first; another version needs its"
+                    " own address and version.",
                 )
 
-    def recrawl(self, id_or_name: str, *, full: bool) -> Recrawl:
+    def recrawl(self, named: str, version: str = "", *, full: bool) -> Recrawl:
         """Open a new crawl of a source, or let an unfinished one go on; refuses while one is under way."""
-        source = self.find(id_or_name)
+        source = self.find(named, version)
         crawl = self._store.crawl(source.id)
         unfinished = crawl if crawl is not None and crawl.state == "open" else None
         if unfinished and self.crawls.is_running(source.id):
@@ -230,7 +288,7 @@ class Library:
             if not self.crawls.allow_again(unfinished, unfinished):
                 raise _already_crawled(source)
             return Recrawl(source, goes_on=True)
-        source = _with_version(source, self._opener.version_of(source))
+        source = replace(source, version=self._opener.version_of(source))
         self._store.set_version(source.id, source.version)
         self._store.begin_crawl(source.id, is_full=full, now=self._now())
         if unfinished and (begun := self._store.crawl(source.id)):
@@ -238,50 +296,138 @@ class Library:
             self.crawls.allow_again(unfinished, begun)
         return Recrawl(source)
 
-    def cancel(self, id_or_name: str) -> bool:
+    def cancel(self, named: str, version: str = "") -> bool:
         """Stop a crawl, in whichever process it runs; readers keep what they had. False when none was under way."""
-        source = self.find(id_or_name)
+        source = self.find(named, version)
         if not self._store.end_crawl(source.id, "cancelled", "cancelled on request", self._now()):
             return False
         self._index.discard(source.id)
         return True
 
-    def remove(self, id_or_name: str) -> tuple[SourceRow, int, int]:
-        """Remove a source with its crawl and the APIs it brought; returns it and how many pages and chunks it had."""
-        source = self.find(id_or_name)
+    def remove(self, named: str, version: str = "") -> list[Removed]:
+        """Remove a source, or all its versions where `version` says so, with its crawl and the APIs it brought."""
+        wanted = self.meant(named, version) if version.strip().lower() == ALL else [self.find(named, version)]
+        return [self._remove(source) for source in wanted]
+
+    def _remove(self, source: SourceRow) -> Removed:
         totals = self._search_store.totals([source.id])
+        brought = self._apis.brought_by(source.id)
         self._index.remove_source(source.id)
         self._apis.remove_brought(source.id)
-        return source, totals.pages, totals.chunks
+        return Removed(source, totals.pages, totals.chunks, brought)
+
+    # ------------------------------------------------------------------ what is installed
+
+    def read_installed(self, named: str, project_root: Path, version: str = "") -> str:
+        """Have a package that is named by its address read then and there, in the version that is installed here.
+
+        Returns the name of what is meant. What lies on this machine is no network: whoever may search may have it read.
+        """
+        name, in_name = name_and_version(named)
+        address = package_address(name)
+        if address is None:
+            return named
+        wanted = version or in_name
+        known = [source for source in self.sources() if source.url == address.url]
+        if wanted.lower() in ("", LATEST, ALL) or not of_version(known, wanted):
+            source = self._installed(address, project_root, known, wanted)
+            if source is not None and not wanted:
+                return source.id
+        return f"{address.url}@{in_name}" if in_name else address.url
+
+    def _installed(self, address: Address, project_root: Path, known: list[SourceRow], wanted: str) -> SourceRow | None:
+        """The source of a package as it is installed here, read now unless it is; None where only others have it."""
+        root = project_root.as_posix()
+        version = "" if wanted.lower() in (LATEST, ALL) else wanted
+        try:
+            new = self._versioned(SourceRow("", "", address.kind, address.url, version, project_root=root))
+        except DeltosError:
+            if known and not version:
+                return None
+            raise
+        source = next((each for each in known if each.version == new.version), None)
+        if source is None and (followed := next((each for each in known if each.project_root == root), None)):
+            source = self.recrawl(followed.id, full=False).source
+        if source is None:
+            names = (default_name(address.url), address.url, f"{address.url} of {project_root.name}")
+            taken = {each.name.lower() for each in self._store.sources() if each.version == new.version}
+            name = next((name for name in names if name.lower() not in taken), names[0])
+            source = self.add(NewSource(address.url, name, project_root, (project_root,))).sources[0]
+        return self._read(source)
+
+    def _read(self, source: SourceRow) -> SourceRow:
+        """Wait for an open crawl of a source, not for long; a source of which nothing could be read is an error."""
+        if source.id in self._store.open_crawls():
+            self.crawls.start(source.id)
+            self.crawls.wait(source.id, _READ_SECONDS)
+        status = self._status(source)
+        if status.state == "FAILED":
+            raise SourceError(f"{source.url} could not be read ({status.reason})", hint="recrawl_source tries again.")
+        return source
+
+    def first_page(self, source_id: str) -> FirstPage | None:
+        """The first page that can be searched of a source, in short; None when there is none."""
+        source = self._store.source(source_id)
+        pages = self._index.coming_pages(source_id) if source and source.generation else []
+        if not pages:
+            return None
+        chunks = self._index.chunks_of(pages[0].id)
+        headings = (chunk.section.rpartition(SECTION_SEPARATOR)[2] for chunk in chunks)
+        size = sum(len(chunk.text) for chunk in chunks)
+        return FirstPage(pages[0].title, size, len(chunks), tuple(dict.fromkeys(filter(None, headings))))
 
     # ------------------------------------------------------------------ asking
 
-    def find(self, id_or_name: str) -> SourceRow:
-        """The source with that id or name; suggests near names when there is none."""
-        source = self._store.source(id_or_name.strip())
-        if source is not None and _is_shown(source):
-            return source
-        names = [known.name for known in self.sources()]
-        near = get_close_matches(id_or_name, names, n=3, cutoff=0.5) or names[:3]
-        hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
-        raise NotFound(f"No documentation source '{id_or_name}'", hint=hint)
+    def find(self, named: str, version: str = "") -> SourceRow:
+        """The one source that is meant; where a name has several versions, one has to be chosen."""
+        first, *others = self.meant(named, version)
+        if others:
+            versions = ", ".join(f"{source.version or 'none'} (id {source.id})" for source in (first, *others))
+            raise BadArgument(
+                f"{first.name} has {len(others) + 1} versions: {versions}",
+                hint=f"Say which: its version, {LATEST}, or its id; remove_source takes version={ALL} too.",
+            )
+        return first
 
-    def knows(self, id_or_name: str) -> bool:
-        """Whether there is a source with that id or name."""
-        source = self._store.source(id_or_name.strip())
-        return source is not None and _is_shown(source)
+    def meant(self, named: str, version: str = "") -> list[SourceRow]:
+        """The sources with that id, name, `name@version` or address: those of a version, or all, newest first.
+
+        Suggests near names, and the versions that there are, when there is none.
+        """
+        found, in_name = self._called(named)
+        wanted = version or in_name
+        if found:
+            if chosen := of_version(found, wanted):
+                return chosen
+            raise no_such_version(found[0].name, wanted, found, {})
+        names = list(dict.fromkeys(known.name for known in self.sources()))
+        near = get_close_matches(named, names, n=3, cutoff=0.5) or names[:3]
+        hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
+        raise NotFound(f"No documentation source '{named}'", hint=f"{hint} {_PACKAGES_ANSWER}")
+
+    def _called(self, named: str) -> tuple[list[SourceRow], str]:
+        """The sources that are called so, and the version that stands behind the name."""
+        known = self.sources()
+        if found := called(known, named):
+            return found, ""
+        name, version = name_and_version(named)
+        return called(known, name) if version else [], version
+
+    def knows(self, named: str) -> bool:
+        """Whether there is a source of that id, name or address, of whichever version."""
+        return bool(self._called(named)[0])
 
     def sources(self) -> list[SourceRow]:
-        """All sources that this call may be shown, by name."""
-        return [source for source in self._store.sources() if _is_shown(source)]
+        """All sources that this call may be shown, by name, the newest version first."""
+        return newest_first(source for source in self._store.sources() if _is_shown(source))
 
     def statuses(self) -> list[SourceStatus]:
         """Where every source stands."""
         return [self._status(source) for source in self.sources()]
 
-    def status(self, id_or_name: str) -> SourceStatus:
+    def status(self, named: str, version: str = "") -> SourceStatus:
         """Where one source stands."""
-        return self._status(self.find(id_or_name))
+        return self._status(self.find(named, version))
 
     def _status(self, source: SourceRow) -> SourceStatus:
         crawl = self._store.crawl(source.id)
@@ -332,9 +478,19 @@ def _is_shown(source: SourceRow) -> bool:
     return may_show(Path(source.url if source.kind == "folder" else source.project_root))
 
 
+def _is_same(source: SourceRow, new: SourceRow) -> bool:
+    """Whether two read the same: one address, and where that has versions, one of those.
+
+    A package of one project is one source, whichever version is installed.
+    """
+    is_followed = source.kind in ("pypi", "npm") and source.project_root == new.project_root
+    has_one = source.kind in ("website", "folder")
+    return source.url == new.url and (has_one or is_followed or source.version == new.version)
+
+
 def _already_crawled(source: SourceRow) -> BadArgument:
     return BadArgument(
-        f"'{source.name}' is being crawled already", hint="Ask crawl_status how far it is, or wait for it to end."
+        f"'{labelled(source)}' is being crawled already", hint="Ask crawl_status how far it is, or wait for it to end."
     )
 
 
@@ -374,10 +530,6 @@ def default_name(url: str) -> str:
     return path.rstrip("/").rpartition("/")[2].partition(".")[0] or host
 
 
-def _source_id(url: str, name: str) -> str:
+def _source_id(name: str, url: str, further: str = "") -> str:
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24] or "source"
-    return f"{slug}-{hashlib.sha256(f'{url} {name}'.encode()).hexdigest()[:6]}"
-
-
-def _with_version(source: SourceRow, version: str) -> SourceRow:
-    return replace(source, version=version)
+    return f"{slug}-{hashlib.sha256(f'{url} {name}{further}'.encode()).hexdigest()[:6]}"

@@ -120,6 +120,9 @@ class ApiCatalog(Protocol):
     def names(self) -> dict[str, str]:
         """A line about each API by its name."""
 
+    def versions(self) -> dict[str, str]:
+        """The version of each API by its name; empty for one that says none."""
+
     def refresh(self, name: str, /) -> str:
         """Read an API again; returns text that says what changed."""
 
@@ -149,6 +152,10 @@ class NoApis:
         return []
 
     def names(self) -> dict[str, str]:
+        """There is none."""
+        return {}
+
+    def versions(self) -> dict[str, str]:
         """There is none."""
         return {}
 

@@ -115,6 +115,25 @@ def order(
     nearness = [lacking * max(0.0, cosine) for cosine in similar.cosines]
     ranked = list(map(_ranked, candidates, rows, nearness))
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
+    return _section_before_opening(ranked)
+
+
+def _section_before_opening(ranked: list[RankedChunk]) -> list[RankedChunk]:
+    """What speaks for the opening of a page helps to find the page; of the first page, the section that answers leads.
+
+    It does where the opening is ahead by no more than that it is the opening.
+    """
+    if not ranked or ranked[0].candidate.position:
+        return ranked
+    opening, *others = ranked
+    ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
+    least = opening.score - ranker.weights[DocsFeatures._fields.index("first")]
+    for at, each in enumerate(others):
+        if each.score <= least:
+            break
+        if each.candidate.page_id == opening.candidate.page_id:
+            leading, following = each._replace(score=opening.score), opening._replace(score=each.score)
+            return [leading, *others[:at], following, *others[at + 1 :]]
     return ranked
 
 

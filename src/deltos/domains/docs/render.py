@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, fit, shown_of
 from deltos.confinement import told
+from deltos.domains.docs.versions import labelled
 from deltos.excerpts import nothing_shown
 from deltos.model import NEAR_MARK
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from deltos.domains.docs.library import Added
+    from deltos.domains.docs.library import Added, FirstPage, Removed
     from deltos.domains.docs.model import Passage, SourceStatus
     from deltos.excerpts import ShownBefore
     from deltos.store.documents import DocsTotals, SourceRow
@@ -91,24 +92,34 @@ def _fence(text: str) -> str:
 def shown_path(location: str, project_root: Path) -> str:
     """A local path relative to the project where it lies inside; everything else as the caller may be told it."""
     root = project_root.as_posix().rstrip("/") + "/"
+    if f"{location}/" == root:
+        return "."
     return location.removeprefix(root) if location.startswith(root) else told(location)
 
 
-def render_nothing(query: str, searched: DocsTotals, statuses: Sequence[SourceStatus], apis: Sequence[str] = ()) -> str:
+def render_nothing(
+    query: str,
+    searched: DocsTotals,
+    statuses: Sequence[SourceStatus],
+    apis: Sequence[str] = (),
+    *,
+    note: str = "",
+) -> str:
     """That nothing was found, what was searched (`apis` by name), and whether that is all there is."""
     lines = [
         f"No results found for query: {query}",
         f"Searched {searched.chunks} chunks of {searched.pages} pages in {searched.sources} sources"
         + (f", and {len(apis)} API descriptions: {_some(apis)}." if apis else "."),
+        *([note] if note else []),
     ]
-    if unfinished := [s.source.name for s in statuses if s.state in ("CRAWLING", "WAITING")]:
+    if unfinished := [labelled(s.source) for s in statuses if s.state in ("CRAWLING", "WAITING")]:
         lines.append(f"Not complete yet: {', '.join(unfinished)} (crawl under way; ask again later).")
-    if died := [s.source.name for s in statuses if s.state == "INTERRUPTED"]:
+    if died := [labelled(s.source) for s in statuses if s.state == "INTERRUPTED"]:
         lines.append(f"Not complete: {', '.join(died)} (the crawl was interrupted; recrawl_source goes on with it).")
-    if cut := [f"{s.source.name} ({s.reason})" for s in statuses if s.state.startswith("READY") and s.reason]:
+    if cut := [f"{labelled(s.source)} ({s.reason})" for s in statuses if s.state.startswith("READY") and s.reason]:
         lines.append(f"Not complete: {_some(cut)}.")
     if statuses:
-        lines.append(f"Sources: {_some([s.source.name for s in statuses])}.")
+        lines.append(f"Sources: {_some([labelled(s.source) for s in statuses])}.")
     elif not apis:
         lines.append("No documentation sources configured. Use add_source to add one.")
     return "\n".join(lines)
@@ -118,9 +129,11 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_NAMES_SHOWN])}{' …' if len(names) > _NAMES_SHOWN else ''}"
 
 
-def render_sources(statuses: Sequence[SourceStatus], others: Sequence[str], *, token_budget: int) -> Answer:
+def render_sources(
+    statuses: Sequence[SourceStatus], others: Sequence[str], *, project_root: Path, token_budget: int
+) -> Answer:
     """One entry per source, then the lines about other kinds of sources."""
-    pieces = [*(_source_line(status) for status in statuses), *others]
+    pieces = [*(_source_line(status, project_root) for status in statuses), *others]
     if not pieces:
         return Answer("No documentation sources configured. Use add_source to add one.")
     fitted = fit(pieces, characters=characters_for(token_budget) - 120)
@@ -130,7 +143,7 @@ def render_sources(statuses: Sequence[SourceStatus], others: Sequence[str], *, t
     return Answer("\n".join(lines), truncated=fitted.truncated, original_characters=fitted.original_characters)
 
 
-def _source_line(status: SourceStatus) -> str:
+def _source_line(status: SourceStatus, project_root: Path) -> str:
     source = status.source
     details = [f"id: {source.id}"]
     if source.version:
@@ -139,22 +152,23 @@ def _source_line(status: SourceStatus) -> str:
     if status.reason:
         details.append(status.reason)
     return (
-        f"- {source.name} ({told(source.url)}): {status.state} | {status.chunks} chunks"
+        f"- {source.name} ({shown_path(source.url, project_root)}): {status.state} | {status.chunks} chunks"
         f" | last crawled: {_when(source.crawled_at)}\n  {' | '.join(details)}"
     )
 
 
-def render_status(status: SourceStatus, *, token_budget: int) -> Answer:
+def render_status(status: SourceStatus, *, project_root: Path, token_budget: int) -> Answer:
     """How far a crawl is, and each page that failed with its reason."""
     source = status.source
     lines = [
-        f"{source.name} ({told(source.url)}): {status.state}" + (f" — {status.reason}" if status.reason else ""),
+        f"{source.name} ({shown_path(source.url, project_root)}): {status.state}"
+        + (f" — {status.reason}" if status.reason else ""),
         f"id: {source.id}" + (f" | version: {source.version}" if source.version else ""),
         _page_counts(status),
         f"searchable: {status.chunks} chunks of {status.pages} pages | last crawled: {_when(source.crawled_at)}",
         f"rate: {status.rate:.1f} pages/s" + _time_left(status.seconds_left),
     ]
-    failures = [f"- {told(address.url)}: {address.reason}" for address in status.failures]
+    failures = [f"- {shown_path(address.url, project_root)}: {address.reason}" for address in status.failures]
     fitted = fit(failures, characters=characters_for(token_budget) - sum(map(len, lines)) - 200)
     shown = fitted.pieces[:_MOST_FAILURES]
     if len(shown) < len(failures):
@@ -173,19 +187,44 @@ def _page_counts(status: SourceStatus) -> str:
     )
 
 
-def render_added(added: Added, statuses: Sequence[SourceStatus]) -> str:
-    """What was begun, with ids; what could not be, with reasons."""
+def render_added(
+    added: Added, statuses: Sequence[SourceStatus], *, project_root: Path, read: FirstPage | None = None
+) -> str:
+    """What was begun, with ids, or the one page that was read; what could not be, with reasons."""
     lines = [added.api_line] if added.api_line else []
     lines += [
-        f"Added {s.source.name} ({told(s.source.url)}), id {s.source.id}{_version(s.source)}: {s.state}"
+        f"Added {s.source.name} ({shown_path(s.source.url, project_root)}), id {s.source.id}{_version(s.source)}:"
+        f" {s.state}" + (f" — {s.reason}" if s.reason else "")
         for s in statuses
     ]
-    if statuses:
+    if read is not None:
+        lines += _first_page(read)
+    elif any(s.state in ("CRAWLING", "WAITING") for s in statuses):
         lines.append("The crawl goes on in the background; crawl_status tells how far it is.")
     if added.failures:
         lines.append(f"Not added ({len(added.failures)}):")
         lines += [f"- {failure}" for failure in added.failures]
     return "\n".join(lines)
+
+
+def render_removed(removed: Sequence[Removed], left: Sequence[SourceRow], *, project_root: Path) -> str:
+    """What was removed, version by version, and which versions of the same name are left."""
+    lines = []
+    for gone in removed:
+        apis = f" With it went the APIs it brought: {', '.join(gone.apis)}." if gone.apis else ""
+        address = shown_path(gone.source.url, project_root)
+        lines.append(f"Removed {labelled(gone.source)} ({address}): {gone.pages} pages, {gone.chunks} chunks.{apis}")
+    if left:
+        lines.append(f"Still there: {', '.join(map(labelled, left))}.")
+    return "\n".join(lines)
+
+
+def _first_page(page: FirstPage) -> Iterator[str]:
+    """The title, size and first headings of a page that was read on the spot: they are its author's words."""
+    yield f"Read: {page.characters} characters in {page.chunks} chunks. Its title and first headings, quoted:"
+    headings = "\n".join(dict.fromkeys((page.title, *page.headings[:_NAMES_SHOWN])))
+    fence = _fence(headings)
+    yield f"{fence}quoted\n{headings}\n{fence}"
 
 
 def _version(source: SourceRow) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from deltos.domains.docs.chunk import JOINED_HEADING
 from deltos.domains.docs.model import Passage
+from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
 from deltos.domains.docs.rank import ChunkSimilarities, order
+from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
+from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
-from deltos.errors import EmbedderUnavailable
-from deltos.text.words import asked_words, shared_words
+from deltos.errors import EmbedderUnavailable, NotFound
+from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +34,6 @@ NEAREST_CHUNKS = 60
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
 COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
 COUNTED_CANDIDATES = 100
-_DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class DocsRequest:
     version: str = ""
     api_name: str = ""
     types: tuple[str, ...] = ()
+    with_apis: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,36 +94,46 @@ class DocsSearch:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
         with self._store.snapshot():
-            ids = [source.id for source in self._sources(question)]
+            sources = self._sources(question)
+            ids = [source.id for source in sources]
             found = self.candidates(question.query, ids)
             descriptions = self._descriptions(question)
+            if question.version and not sources and not self.apis_of(question):
+                raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
             every = merge(self._documentation(question, found), descriptions)
             passages = tuple(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            return DocsResults(passages, searched, found.note, len(every), is_least)
+            notes = filter(None, (found.note, _versions_note(sources) if question.source else ""))
+            return DocsResults(passages, searched, " ".join(notes), len(every), is_least)
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
-        """The sources that the question is about; a name that does not exist is an error that says so."""
-        if question.api_name or (question.types and _DOCUMENTATION_TYPES.isdisjoint(question.types)):
+        """The sources that the question is about; a name or version that does not exist is an error that says so."""
+        if question.api_name or (question.types and DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
-        if question.source:
-            return [] if self._api_meant(question) else [self._library.find(question.source)]
-        sources = self._library.sources()
-        if not question.version:
-            return sources
-        return [source for source in sources if same_version(source.version, question.version)]
+        if not question.source:
+            return of_version(self._library.sources(), question.version)
+        try:
+            return self._library.meant(question.source, question.version)
+        except NotFound:
+            if self._api_meant(question):  # it alone is called so, or has that version
+                return []
+            raise
 
     def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
-        ranked = {each.candidate.chunk_id: each for each in _ordered(found)[:COUNTED_CANDIDATES]}
+        wanted_types = set(question.types)
+        ordered = [each for each in _ordered(found) if not wanted_types or wanted_types & types_of(each.candidate)]
+        ranked = {each.candidate.chunk_id: each for each in ordered[:COUNTED_CANDIDATES]}
         shown = self._store.chunks(list(ranked))
-        wanted = set(self._words.of(question.query).split())
+        wanted = set(documentation_question(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
-            anchors = self._best_first(chunk.anchors, wanted)
+            cited = _agreeing(chunk, self._best_first(chunk.anchors, wanted))
             found_as = ranked[chunk.id]
-            passage = _passage(chunk, anchors, found_as.score, found_as.confidence, is_near=found_as.is_near)
-            texts.setdefault(chunk.text, passage)
+            passage = _passage(cited, found_as.score, found_as.confidence, is_near=found_as.is_near)
+            known = texts.get(chunk.text)
+            if known is None or _is_older(known, passage):  # what two versions say is cited from the newer one
+                texts[chunk.text] = passage
         return list(texts.values())
 
     def _best_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
@@ -132,9 +146,9 @@ class DocsSearch:
     def passage(self, chunk_id: int) -> Passage | None:
         """One passage by the number in its id; None when it is gone."""
         shown = self._store.chunks([chunk_id])
-        return (
-            _passage(shown[0], shown[0].anchors, 1.0, 1.0) if shown and self._library.knows(shown[0].source) else None
-        )
+        if not shown or all(source.id != shown[0].source_id for source in self._library.sources()):
+            return None
+        return _passage(shown[0], 1.0, 1.0)
 
     def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
         """Candidates for a query, best first."""
@@ -142,8 +156,7 @@ class DocsSearch:
 
     def candidates(self, query: str, source_ids: list[str]) -> Candidates:
         """What may answer a query, not yet ordered; empty when nothing shares a word or the meaning with it."""
-        words = self._words.of(query)
-        terms = asked_terms(words)
+        terms = asked_terms(documentation_question(query))
         frequencies = self._store.document_frequencies(terms)
         total = self._store.chunk_count()
         asked = parse_query(query, terms, frequencies, total)
@@ -172,34 +185,48 @@ class DocsSearch:
 
     def apis_of(self, question: DocsRequest) -> list[str]:
         """The names of the API descriptions that a question is asked of."""
-        if question.version:
-            return []
         if question.source:
-            return [api] if (api := self._api_meant(question)) else list(self._brought(question))
-        return [question.api_name] if question.api_name else list(self._apis.names())
+            named = [self._api_meant(question)]
+        else:
+            named = [question.api_name] if question.api_name else list(self._apis.names())
+        versions = self._apis.versions()
+        wanted = (name for name in named if name and _is_of_version(versions.get(name, ""), question.version))
+        brought = (api for source in self._bringing(question) for api in self._apis.brought_by(source.id))
+        return list(dict.fromkeys((*wanted, *brought)))
 
     def _descriptions(self, question: DocsRequest) -> list[Passage]:
-        api_name = question.api_name
-        if question.source:
-            api_name = self._api_meant(question)
-            if not api_name and self._brought(question):
-                api_name = self._library.find(question.source).id
-        if question.version or (question.source and not api_name):
+        """Parts of the APIs that the question is asked of, of the version that it wants."""
+        if not question.with_apis:
             return []
         limit = max(COUNTED_UNITS, question.limit)
-        return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit)
+
+        def parts_of(api_name: str) -> list[Passage]:
+            return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit)
+
+        found: list[Passage] = []
+        named = self._api_meant(question) if question.source else question.api_name
+        if named or not question.source:
+            found = [each for each in parts_of(named) if _is_of_version(each.version, question.version)]
+        bringing = self._bringing(question)
+        for source in bringing:  # what a source brought is of the source's version
+            found += parts_of(source.id)
+        return sorted(found, key=lambda passage: -passage.score) if bringing else found
 
     def _api_meant(self, question: DocsRequest) -> str:
-        """The API that `source` names where no documentation is called so: lists of sources show both."""
+        """The API that `source` names: lists of sources show both."""
         name = question.source.strip().lower()
-        if not name or self._library.knows(question.source):
+        if not name:
             return ""
-        return next((api for api in self._apis.names() if api.lower() == name), "")
+        names = {api.lower(): api for api in self._apis.names()}
+        is_group = any(api.startswith(f"{name}-") for api in names) and not self._library.knows(question.source)
+        return names.get(name, question.source.strip() if is_group else "")
 
-    def _brought(self, question: DocsRequest) -> tuple[str, ...]:
-        """The APIs that the source of the question brought."""
-        known = self._library.knows(question.source)
-        return self._apis.brought_by(self._library.find(question.source).id) if known else ()
+    def _bringing(self, question: DocsRequest) -> list[SourceRow]:
+        """The sources of the question that brought APIs."""
+        if not question.source:
+            return []
+        named = replace(question, api_name="", types=())
+        return [source for source in self._sources(named) if self._apis.brought_by(source.id)]
 
 
 def _ordered(found: Candidates) -> list[RankedChunk]:
@@ -214,10 +241,21 @@ def _of_candidates(similarities: Similarities, candidates: Sequence[CandidateChu
     return ChunkSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
 
 
-def same_version(have: str, wanted: str) -> bool:
-    """Whether a version is the wanted one or a release of it: `3.11.4` is a `3.11`."""
-    have, wanted = have.lstrip("vV"), wanted.lstrip("vV")
-    return have == wanted or have.startswith(f"{wanted}.")
+def _is_of_version(version: str, wanted: str) -> bool:
+    """Whether an API's version is the one wanted; of an API there is one, which is the latest."""
+    return wanted.lower() in ("", ALL, LATEST) or same_version(version, wanted)
+
+
+def _is_older(known: Passage, other: Passage) -> bool:
+    return known.source == other.source and version_key(known.version) < version_key(other.version)
+
+
+def _versions_note(sources: Sequence[SourceRow]) -> str:
+    """That several versions answered together, and how to ask one of them."""
+    versions = [source.version for source in sources if source.version]
+    if len(versions) < 2:
+        return ""
+    return f"{sources[0].name} has versions {', '.join(versions)}: version={versions[0]} (or {LATEST}) asks one."
 
 
 def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> list[Passage]:
@@ -232,13 +270,31 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
     return list(merged.values())
 
 
-def _passage(
-    chunk: ShownChunk, anchors: tuple[str, ...], score: float, confidence: float, *, is_near: bool = False
-) -> Passage:
+def _agreeing(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
+    """A chunk opened at the first of `anchors`, under the heading which that is: a chunk may join several entries."""
+    trail, separator, first = chunk.section.rpartition(SECTION_SEPARATOR)
+    joined = [line.removeprefix(JOINED_HEADING) for line in chunk.text.split("\n") if line.startswith(JOINED_HEADING)]
+    if not joined or anchors[:1] == chunk.anchors[:1]:
+        return replace(chunk, anchors=anchors)
+    for heading in (first, *joined):
+        if _is_of(anchors[0], heading):
+            return replace(chunk, anchors=anchors, section=f"{trail}{separator}{heading}")
+    return chunk
+
+
+def _is_of(anchor: str, heading: str) -> bool:
+    """Whether an anchor was made of a heading, or of the name that opens it."""
+    made_of, name = (
+        "".join(sign for sign in text.lower() if sign.isalnum()) for text in (anchor, heading.partition("(")[0])
+    )
+    return bool(name) and (made_of.endswith(name) or name.endswith(made_of))
+
+
+def _passage(chunk: ShownChunk, score: float, confidence: float, *, is_near: bool = False) -> Passage:
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
-        anchors=anchors,
+        anchors=chunk.anchors,
         title=chunk.title,
         section=chunk.section,
         source=chunk.source,

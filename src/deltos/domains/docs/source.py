@@ -44,9 +44,8 @@ class Address:
 def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
     """What `text` points at; refuses what cannot be a source, and local paths outside of `roots`."""
     text = text.strip()
-    if package := _PACKAGE.match(text):
-        kind, name = package.groups()
-        return Address("npm", text) if kind == "npm" else Address("pypi", f"pypi:{same_name(name)}")
+    if package := package_address(text):
+        return package
     scheme = _SCHEME.match(text)
     if scheme and scheme.group(1).lower() in ("http", "https"):
         require_web_address(text)
@@ -60,6 +59,15 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Ad
         raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
     path = allowed_path(project_root / given_path(text), roots)
     return Address("folder", path.as_posix())
+
+
+def package_address(text: str) -> Address | None:
+    """The installed package that `text` names; None when it names something else."""
+    package = _PACKAGE.match(text.strip())
+    if package is None:
+        return None
+    kind, name = package.groups()
+    return Address("npm", f"npm:{name}") if kind == "npm" else Address("pypi", f"pypi:{same_name(name)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +94,7 @@ class Opener:
 
     def version_of(self, source: SourceRow) -> str:
         """The version that an installed package has now; what the user said for everything else."""
+        if source.kind not in ("pypi", "npm"):
+            return source.version
         origin = self.open(source, self.parser())
         return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.confinement import told
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     render_added,
     render_nothing,
     render_passages,
+    render_removed,
     render_sources,
     render_status,
+    shown_path,
 )
 from deltos.domains.docs.search import DocsRequest
-from deltos.errors import BadArgument
+from deltos.domains.docs.versions import labelled
+from deltos.errors import BadArgument, DeltosError
 from deltos.tool import Answer, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -24,10 +26,13 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.library import Library
+    from deltos.store.documents import SourceRow
     from deltos.tool import Call
 
 TYPES = ("overview", "guide", "endpoint", "schema", "glossary", "use-case", "reference")
 _SOURCE = Parameter("source", "string", "Id or name", aliases=("source_id",))
+_VERSION = Parameter("version", "string", "A version, latest or all", "", listed=False)
+_PAGE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +52,11 @@ class DocsTools:
         query = call.text("query").strip()
         if not query:
             raise BadArgument("The query is empty", hint="Ask a question or name what you look for.")
+        root = call.session.project_root()
         question = DocsRequest(
             query=query,
             limit=call.number("max_results"),
-            source=call.text("source"),
+            source=self._library.read_installed(call.text("source"), root, call.text("version")),
             version=call.text("version"),
             api_name=call.text("api_name"),
             types=tuple(call.texts("types")),
@@ -58,10 +64,10 @@ class DocsTools:
         found = self.docs.search.search(question)
         if found.searched is not None:
             apis = self.docs.search.apis_of(question)
-            return Answer(render_nothing(query, found.searched, self._library.statuses(), apis))
+            return Answer(render_nothing(query, found.searched, self._library.statuses(), apis, note=found.note))
         return render_passages(
             found.passages,
-            project_root=call.session.project_root(),
+            project_root=root,
             token_budget=self.token_budget,
             shown_before=call.excerpts.answering(query),
             note=found.note,
@@ -71,12 +77,13 @@ class DocsTools:
 
     def list_sources(self, call: Call) -> Answer:
         """Every source and where it stands, API descriptions last."""
-        root = f"({call.session.project_root().as_posix().rstrip('/')}/"
-        apis = [f"- {line.replace(root, '(', 1)}" for line in self.docs.apis.names().values()]
-        return render_sources(self._library.statuses(), apis, token_budget=self.token_budget)
+        root = call.session.project_root()
+        start = f"({root.as_posix().rstrip('/')}/"
+        apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names().values()]
+        return render_sources(self._library.statuses(), apis, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:
-        """Record a source and start its crawl in the background."""
+        """Record a source and start its crawl in the background; a single page is read before the answer."""
         root = call.session.project_root()
         added = self._library.add(
             NewSource(
@@ -93,39 +100,61 @@ class DocsTools:
         )
         for source in added.sources:
             self._library.crawls.start(source.id)
-        return Answer(render_added(added, [self._library.status(source.id) for source in added.sources]))
+        read = None
+        if len(added.sources) == 1 and added.sources[0].max_pages == 1:
+            self._library.crawls.wait(added.sources[0].id, _PAGE_SECONDS)
+            read = self._library.first_page(added.sources[0].id)
+        statuses = [self._library.status(source.id) for source in added.sources]
+        return Answer(render_added(added, statuses, project_root=root, read=read))
 
     def remove_source(self, call: Call) -> Answer:
-        """Remove a source; a running crawl of it stops."""
-        if api := self._api_named(call.text("source")):
+        """Remove a source, of one version or of all; a running crawl of it stops."""
+        name, version = call.text("source"), call.text("version")
+        if api := self._api_named(name):
             return Answer(self.docs.apis.remove(api))
-        brought = self.docs.apis.brought_by(self._library.find(call.text("source")).id)
-        source, pages, chunks = self._library.remove(call.text("source"))
-        apis = f" With it went the APIs it brought: {', '.join(brought)}." if brought else ""
-        return Answer(f"Removed {source.name} ({told(source.url)}): {pages} pages, {chunks} chunks.{apis}")
+        removed = self._library.remove(name, version)
+        left = [known for known in self._library.sources() if known.name == removed[0].source.name]
+        return Answer(render_removed(removed, left, project_root=call.session.project_root()))
 
     def crawl_status(self, call: Call) -> Answer:
-        """How far the crawl of a source is."""
-        if api := self._api_named(call.text("source")):
+        """How far the crawl of a source is, of one version or of each."""
+        name, version = call.text("source"), call.text("version")
+        if api := self._api_named(name):
             return Answer(f"{self.docs.apis.names()[api]}. It is read at once, not crawled.")
-        return render_status(self._library.status(call.text("source")), token_budget=self.token_budget)
+        meant = self._library.meant(name, version)
+        root = call.session.project_root()
+        answers = [
+            render_status(
+                self._library.status(source.id), project_root=root, token_budget=self.token_budget // len(meant)
+            )
+            for source in meant
+        ]
+        return Answer("\n\n".join(each.text for each in answers), truncated=any(each.truncated for each in answers))
 
     def recrawl_source(self, call: Call) -> Answer:
-        """Crawl a source again in the background."""
-        if api := self._api_named(call.text("source")):
+        """Crawl a source again in the background, of one version or of each."""
+        name, version = call.text("source"), call.text("version")
+        if api := self._api_named(name):
             return Answer(self.docs.apis.refresh(api))
-        recrawl = self._library.recrawl(call.text("source"), full=call.flag("full"))
+        meant = self._library.meant(name, version)
+        lines = [self._recrawled(source, call, is_alone=len(meant) == 1) for source in meant]
+        return Answer("\n".join((*lines, "crawl_status tells how far it is.")))
+
+    def _recrawled(self, source: SourceRow, call: Call, *, is_alone: bool) -> str:
+        """What became of the wish to crawl a source again; of several, one that cannot be is said and no error."""
+        try:
+            recrawl = self._library.recrawl(source.id, full=call.flag("full"))
+        except DeltosError as exc:
+            if is_alone:
+                raise
+            return f"Not recrawled: {labelled(source)} ({exc.message})."
         source = recrawl.source
+        shown = f"{labelled(source)} ({shown_path(source.url, call.session.project_root())})"
         self._library.crawls.start(source.id)
         if recrawl.goes_on:
-            return Answer(
-                f"Going on with the crawl of {source.name} ({told(source.url)}); crawl_status tells how far it is."
-            )
+            return f"Going on with the crawl of {shown}."
         kind = "full" if call.flag("full") else "incremental"
-        return Answer(
-            f"Recrawling {source.name} ({told(source.url)}), {kind}. The old index serves until the new one is whole;"
-            " crawl_status tells how far it is."
-        )
+        return f"Recrawling {shown}, {kind}. The old index serves until the new one is whole."
 
     def _api_named(self, name: str) -> str:
         """The API that is meant when no documentation source is called so; empty when there is none either."""
@@ -142,9 +171,11 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
             "Search added documentation and APIs, with citations; not for this project's code.",
             (
                 Parameter("query", "string", "Question or names"),
-                Parameter("source", "string", "Name or id", "", listed=False),
+                Parameter(
+                    "source", "string", "Name or id", "", listed=False, hint="or pypi:NAME", aliases=("source_id",)
+                ),
                 Parameter("max_results", "integer", "How many (1-50)", 10, minimum=1, maximum=50, listed=False),
-                Parameter("version", "string", "Only this version", "", listed=False),
+                Parameter("version", "string", "Only this version, or latest", "", listed=False),
                 Parameter("api_name", "string", "Only this API", "", listed=False),
                 Parameter("types", "array", "Only these kinds", [], choices=TYPES, listed=False),
             ),
@@ -160,8 +191,8 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
             "add_source", "docs", "Add source",
             "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all).",
             (
-                Parameter("url", "string", "Where it is"),
-                Parameter("name", "string", "To call it"),
+                Parameter("url", "string", "Where it is", aliases=("source",)),
+                Parameter("name", "string", "To call it", "", listed=False),
                 Parameter("version", "string", "Its version", "", listed=False),
                 Parameter("include", "array", "Globs to take; default: below the start", [], listed=False),
                 Parameter("exclude", "array", "Globs to leave out", [], listed=False),
@@ -177,19 +208,19 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         Tool(
             "remove_source", "docs", "Remove source",
             "Remove a source.",
-            (_SOURCE,),
+            (_SOURCE, _VERSION),
             lambda call: open_tools().remove_source(call), read_only=False, destructive=True,
         ),
         Tool(
             "crawl_status", "docs", "Crawl",
             "Show a crawl's progress and failures.",
-            (_SOURCE,),
+            (_SOURCE, _VERSION),
             lambda call: open_tools().crawl_status(call),
         ),
         Tool(
             "recrawl_source", "docs", "Recrawl",
             "Read again what changed.",
-            (_SOURCE, Parameter("full", "boolean", "Read everything again", False, listed=False)),
+            (_SOURCE, _VERSION, Parameter("full", "boolean", "Read everything again", False, listed=False)),
             lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
         ),
     )  # fmt: skip

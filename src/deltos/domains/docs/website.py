@@ -180,6 +180,9 @@ class Website:
     ) -> PageReading | Skipped:
         if page.wants_login:
             raise SourceError("The page asks for a login", hint="Only pages that anybody can read are indexed.")
+        if page.says_missing:
+            # As if the server had said so: a page that was there goes, and a new one is listed with the reason.
+            raise FetchFailed(f"It answers, but says that there is no such page ('{page.says_missing}')", status=404)
         leads_to = tuple(filter(self._few_queries, page.leads_to))
         if page.moved_to:
             return Skipped(f"moved to {page.moved_to}", leads_to)
@@ -277,6 +280,22 @@ class Website:
 
 # ---------------------------------------------------------------------- what runs in a child process
 
+# What sites show, with the status of a page that is there, for a page that is not. Longer ones may explain the error.
+_LONGEST_MISSING = 1_000
+_SHOWN_HEADING = 80
+_MISSING_CODES = ("404", "error 404", "http 404")
+_MISSING_PHRASES = (
+    "page not found",
+    "page could not be found",
+    "page couldn't be found",
+    "page cannot be found",
+    "page can't be found",
+    "page does not exist",
+    "page doesn't exist",
+    "page is missing",
+    "no such page",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
@@ -291,6 +310,7 @@ class WebPage:
     moved_to: str = ""
     wants_login: bool = False
     asks_not_to_index: bool = False
+    says_missing: str = ""
 
 
 def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
@@ -304,7 +324,24 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     if canonical == url and not document.wants_login:
         texts = _pages_of_full_text(url, raw.data) or ((url, text_of(document, links)),)
     leads_to = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
-    return WebPage(texts, leads_to, canonical, "", document.wants_login, document.asks_not_to_index)
+    missing = _says_missing(document)
+    return WebPage(texts, leads_to, canonical, "", document.wants_login, document.asks_not_to_index, missing)
+
+
+def _says_missing(document: Document) -> str:
+    """The words in which a short page says that there is no page; empty for all others."""
+    if sum(len(block.text) for section in document.sections for block in section.blocks) > _LONGEST_MISSING:
+        return ""
+    headings = (
+        document.title,
+        document.window_title,
+        *(section.path[-1] for section in document.sections[:2] if section.path),
+    )
+    for heading in headings:
+        words = " ".join(heading.lower().replace("’", "'").split())
+        if words.startswith(_MISSING_CODES) or any(phrase in words for phrase in _MISSING_PHRASES):
+            return heading[:_SHOWN_HEADING]
+    return ""
 
 
 def names_its_pages(data: bytes) -> bool:

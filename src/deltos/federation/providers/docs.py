@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from deltos.federation.model import Domains, SearchRequest
 
 PREFIX = "doc:"
-# A type that only documentation has: API descriptions have a provider of their own.
-_PROSE_ONLY = ("guide",)
 
 
 class DocsProvider:
@@ -33,7 +31,7 @@ class DocsProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Passages, best first."""
         docs = self._domains.docs
-        found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, types=_PROSE_ONLY))
+        found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False))
         searched = "" if found.searched is None else _count(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
         return ProviderResults(hits, found.total + found.total_is_least, f"{searched or 'sections'} of documentation")

@@ -201,6 +201,7 @@ class Database:
             if missing and len(missing) < len(self._migrations) and self._backup_before_migration:
                 _back_up(connection, self.path.with_name(f"{self.path.name}.before-{missing[0].name}"))
             if missing:
+                connection.execute("PRAGMA foreign_keys=OFF")  # a step may replace a table that others refer to
                 _migrate(connection, missing, first=len(self._migrations) - len(missing))
 
     def _missing_steps(self, connection: sqlite3.Connection) -> tuple[Migration, ...]:

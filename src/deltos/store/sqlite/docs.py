@@ -58,6 +58,31 @@ DOCS_001 = Migration(
     """,
 )
 
+# One name may stand for several versions. A constraint goes only with its table; migrations run without foreign keys,
+# so that dropping the old one takes nothing along.
+DOCS_003 = Migration(
+    "docs-003-versions",
+    """
+    CREATE TABLE docs_source_of_any_version (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL COLLATE NOCASE,
+        kind TEXT NOT NULL,
+        url TEXT NOT NULL,
+        version TEXT NOT NULL,
+        include TEXT NOT NULL,
+        exclude TEXT NOT NULL,
+        max_pages INTEGER NOT NULL,
+        max_depth INTEGER NOT NULL,
+        project_root TEXT NOT NULL,
+        generation INTEGER NOT NULL,
+        added_at REAL NOT NULL,
+        crawled_at REAL NOT NULL
+    );
+    INSERT INTO docs_source_of_any_version SELECT * FROM docs_source;
+    DROP TABLE docs_source;
+    ALTER TABLE docs_source_of_any_version RENAME TO docs_source;
+    """,
+)
 
 _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 
@@ -74,14 +99,8 @@ class SqliteSources:
         rows = self.database.read().execute("SELECT * FROM docs_source ORDER BY name").fetchall()
         return [_source(row) for row in rows]
 
-    def source(self, id_or_name: str) -> SourceRow | None:
-        row = (
-            self.database.read()
-            .execute(
-                "SELECT * FROM docs_source WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1", (id_or_name,)
-            )
-            .fetchone()
-        )
+    def source(self, source_id: str) -> SourceRow | None:
+        row = self.database.read().execute("SELECT * FROM docs_source WHERE id = ?", (source_id,)).fetchone()
         return _source(row) if row else None
 
     def add_source(self, source: SourceRow) -> None:

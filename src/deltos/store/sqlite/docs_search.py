@@ -95,13 +95,15 @@ class SqlitePassages:
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
         rows = self.database.read().execute(
-            "SELECT c.id, s.name, s.version, p.url, p.title, c.section, c.anchors, c.text FROM docs_chunk c"
+            "SELECT c.id, s.id, s.name, s.version, p.url, p.title, c.section, c.anchors, c.text FROM docs_chunk c"
             " JOIN docs_page p ON p.id = c.page_id JOIN docs_source s ON s.id = p.source_id"
             f" WHERE c.id IN ({', '.join('?' * len(chunk_ids))})",
             tuple(chunk_ids),
         )
         found = {
-            chunk_id: ShownChunk(chunk_id, source, version, url, title, section, tuple(anchors.split()), text)
-            for chunk_id, source, version, url, title, section, anchors, text in rows
+            chunk_id: ShownChunk(
+                chunk_id, source_id, source, version, url, title, section, tuple(anchors.split()), text
+            )
+            for chunk_id, source_id, source, version, url, title, section, anchors, text in rows
         }
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]

@@ -1,0 +1,147 @@
+"""Manual pages are read as they are shown: sections, options as entries, examples verbatim, no trace of roff."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.markup.man import is_man_page, parse_man, shown
+from deltos.markup.model import join_blocks
+
+if TYPE_CHECKING:
+    from deltos.markup.model import Document
+
+MAN = r"""'\" t
+.\" a comment
+.TH QUOKKA 1 2026-01-01 "quokka 1.0"
+.ie \n(.g .ds Aq \(aq
+.el       .ds Aq '
+.de Me
+.SH Hidden
+..
+.SH NAME
+quokka \- feed \fIanimals\fR
+.SH SYNOPSIS
+.B quokka
+.RB [ \-v ]
+.br
+.B quokka
+.SH OPTIONS
+Common ones:
+.TP
+.BR \-v ", " \-\-verbose
+Say \(lqmore\(rq.
+.TP
+.B \-C
+.TQ
+\-\-chdir
+Go there.
+.IP
+And stay.
+.PP
+\fB\-\-depth\fR=\fIn\fR
+.RS 4
+As generated pages write it.
+.RE
+.PP
+After the options.
+.IP \(bu 2
+first point
+.IP \(bu 2
+second point
+.SH EXAMPLES
+.nf
+quokka \-v \e
+    food   # two  blanks
+.fi
+.TS
+l l.
+Key	Meaning
+_
+a	T{
+all of
+them
+T}
+.TE
+"""
+MDOC = r""".Dd May 1, 2026
+.Dt WOMBAT 8
+.Os
+.Sh NAME
+.Nm wombat
+.Nd dig a hole
+.Sh SYNOPSIS
+.Nm
+.Op Fl v
+.Op Fl p Ar port
+.Sh DESCRIPTION
+See
+.Xr quokka 1 ,
+or
+.Pa /etc/wombat .
+.Bl -tag -width Ds
+.It Fl p Ar port
+Listen on
+.Ar port .
+.Pp
+Not twice.
+.El
+.Bd -literal -offset indent
+wombat -p 22
+.Ed
+"""
+
+
+def entries(document: Document) -> dict[str, str]:
+    return {" > ".join(section.path): join_blocks(section.blocks) for section in document.sections}
+
+
+def test_a_page_of_man_macros() -> None:
+    page = parse_man(MAN)
+    assert page.title == "quokka(1)"
+    assert entries(page) == {
+        "NAME": "quokka - feed animals",
+        "SYNOPSIS": "quokka [-v]\nquokka",
+        "OPTIONS": "After the options.\n\n- first point\n- second point",
+        "OPTIONS > -v, --verbose": "Say “more”.",
+        "OPTIONS > -C / --chdir": "Go there.\n\nAnd stay.",
+        "OPTIONS > --depth=n": "As generated pages write it.",
+        "EXAMPLES": "```\nquokka -v \\\n    food   # two  blanks\n```\n\n| Key | Meaning |\n| a | all of them |",
+    }
+    assert all(section.is_definition == ("-" in section.path[-1]) for section in page.sections)
+
+
+def test_a_page_of_mdoc_macros() -> None:
+    page = parse_man(MDOC)
+    assert page.title == "wombat(8)"
+    assert entries(page) == {
+        "NAME": "wombat — dig a hole",
+        "SYNOPSIS": "wombat [-v] [-p port]",
+        "DESCRIPTION": "```\nwombat -p 22\n```",
+        "DESCRIPTION > -p port": "Listen on port.\n\nNot twice.",
+    }
+    assert join_blocks(page.sections[2].blocks) == "See quokka(1), or /etc/wombat."
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"\fBbold\fR \f[I]it\f[] \f(CWcode\fP", "bold it code"),
+        (r"it\(aqs a\-b \[em] \(co \*(lqx\*(rq", "it's a-b — © “x”"),
+        (r"\s-1SMALL\s0 \s+2x\s0\h'2'y\c", "SMALL xy"),
+        (r"text \" comment", "text "),
+        (r"C:\e\&.\|x\~y", "C:\\.x y"),
+        ("ends with \\", "ends with "),
+        (r"\h'never closed", ""),
+    ],
+)
+def test_escapes_stand_for_what_a_reader_sees(written: str, read: str) -> None:
+    assert shown(written) == read
+
+
+def test_only_manual_pages_are_taken_for_such() -> None:
+    assert is_man_page(MAN.encode())
+    assert is_man_page(MDOC.encode())
+    assert not is_man_page(b"\x7fELF\0\0.TH\n")
+    assert not is_man_page(b"Release 2.1\n\nNothing of note.\n")
