@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import may_read
 from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
+from deltos.folders import walk_entries
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -310,22 +311,11 @@ def _references(repository: Repository) -> dict[str, str]:
 
 
 def _loose_names(tree: FileTree) -> Iterator[str]:
-    pending, seen = ["refs"], 0
-    while pending:
-        folder = pending.pop()
-        try:
-            entries = tree.entries(folder)
-        except FileRefused:
-            continue
-        for entry in entries:
-            seen += 1
-            name = f"{folder}/{entry.name}"
-            if seen > MAX_REFERENCES:
-                raise GitFailed(f"The repository has more than {MAX_REFERENCES:,} references")
-            if entry.is_folder:
-                pending.append(name)
-            elif entry.is_file and _is_reference_name(name):
-                yield name
+    for seen, (name, entry) in enumerate(walk_entries(tree, top="refs")):
+        if seen >= MAX_REFERENCES:
+            raise GitFailed(f"The repository has more than {MAX_REFERENCES:,} references")
+        if entry.is_file and _is_reference_name(name):
+            yield name
 
 
 def _reference(tree: FileTree, name: str) -> str:

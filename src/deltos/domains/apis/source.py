@@ -17,6 +17,7 @@ from deltos.errors import FileRefused, NotFound, NothingToIndex, ReadingStopped,
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import TOO_LARGE, FileTree, read_below
+from deltos.folders import walk_entries
 from deltos.guarded import Task
 from deltos.isolated.wire import Reply
 
@@ -180,22 +181,12 @@ class _Walk:
 
     def files(self) -> Iterator[str]:
         """The regular files, each before those in the folders beside it; links are not followed."""
-        pending, seen = [""], 0
-        while pending:
-            folder = pending.pop()
-            try:
-                entries = self.tree.entries(folder)
-            except FileRefused:
-                continue
-            prefix = f"{folder}/" if folder else ""
-            for entry in entries:
-                seen += 1
-                if seen > MAX_FILES:
-                    self.is_cut = True
-                    return
-                if entry.is_file:
-                    yield prefix + entry.name
-            pending += [prefix + entry.name for entry in reversed(entries) if _is_entered(entry)]
+        for seen, (path, entry) in enumerate(walk_entries(self.tree, enters=_is_entered)):
+            if seen >= MAX_FILES:
+                self.is_cut = True
+                return
+            if entry.is_file:
+                yield path
 
 
 def _is_entered(entry: Entry) -> bool:
