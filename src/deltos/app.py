@@ -156,6 +156,8 @@ class OpenedDomains:
             self.library,
             private_hosts=self.config.private_hosts,
             environments=self.config.environments,
+            clones=self.config.home / "clones",
+            logins=self.config.logins,
             apis=SharedApis(self, self.api_parser),
             parser=self.parser,
             embedder=lambda: self.embedder,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 20_000_000
 MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
-_SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
+SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
 _SHOWN_CHARACTERS = 200
 
 
@@ -66,7 +66,7 @@ def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
 
 def is_entered(entry: Entry) -> bool:
     """Whether a folder may hold documentation of its own."""
-    return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
+    return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
 
 
 def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
@@ -24,10 +24,17 @@ if TYPE_CHECKING:
     from deltos.markup.formats import Format
     from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
 
-_SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
-_INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
+SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
+INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
 _MAX_INCLUDED_BYTES = 1_000_000
-_API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
+API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
+
+
+class Readable(Protocol):
+    """Where files are read from."""
+
+    def read(self, path: str, max_bytes: int, /) -> bytes:
+        """The content of a regular file; raises FileRefused for everything else."""
 
 
 class Folder:
@@ -58,7 +65,7 @@ class Folder:
                 f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?"
             )
         check_unmoved(self._root)
-        names = [self._root.name] if self._is_file else walk_files(self._root, SUFFIXES | _API_SUFFIXES)
+        names = [self._root.name] if self._is_file else walk_files(self._root, SUFFIXES | API_SUFFIXES)
         for relative in names:
             if self._wants(relative):
                 yield (self._base / relative).as_posix()
@@ -77,8 +84,8 @@ class Folder:
                     return Unchanged()
                 data = tree.read(relative, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
                 if form is not None:
-                    data, includes = _with_includes(tree, relative, form, data)
-                    stamp += _INCLUDES * includes
+                    data, includes = with_includes(tree, relative, form, data)
+                    stamp += INCLUDES * includes
         except FileRefused as refused:
             if refused.reason in (LINK, NOT_REGULAR):
                 return Skipped(refused.reason)
@@ -88,7 +95,7 @@ class Folder:
             return self._not_a_page(path, data)
         if known and known.etag == stamp and known.hash == digest:
             return Unchanged()
-        if data.startswith(_SIGNATURE):
+        if data.startswith(SIGNATURE):
             return Skipped("a signature")
         title = path.stem if form in ("text", "pdf") else ""
         task = Task(read_page, (RawPage(data, form, address.url, title=title),), (data,))
@@ -103,9 +110,9 @@ class Folder:
 
     def _wants(self, relative: str) -> bool:
         source = self._source
-        if source.include and not _matches(relative, source.include):
+        if source.include and not matches_any(relative, source.include):
             return False
-        return not _matches(relative, source.exclude)
+        return not matches_any(relative, source.exclude)
 
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
@@ -117,7 +124,7 @@ class Folder:
         return FoundDescription(path.stem, path.as_posix(), source.version, data, brought_by=source.id)
 
 
-def _with_includes(tree: FileTree, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
+def with_includes(tree: Readable, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
     """A page with the files of the folder that it includes, and whether it includes any."""
     try:
         text = data.decode("utf-8")
@@ -128,7 +135,7 @@ def _with_includes(tree: FileTree, path: str, form: Format, data: bytes) -> tupl
     return expanded.encode(), bool(includer.tried)
 
 
-def _included(tree: FileTree, path: str) -> str | None:
+def _included(tree: Readable, path: str) -> str | None:
     """The text of a file that a page includes; hidden files are nobody's documentation."""
     if any(part.startswith(".") for part in path.split("/")):
         return None
@@ -142,5 +149,6 @@ def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading
     return PageReading((text.row(url, url, etag=stamp, digest=digest),))
 
 
-def _matches(relative: str, globs: tuple[str, ...]) -> bool:
+def matches_any(relative: str, globs: tuple[str, ...]) -> bool:
+    """Whether one of the globs fits a path or its end."""
     return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

@@ -58,6 +58,8 @@ class NewSource:
     exclude: tuple[str, ...] = ()
     max_pages: int = 0
     max_depth: int = 0
+    auth: str = ""
+    browser: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +118,15 @@ class Library:
             name=name,
             kind=address.kind,
             url=address.url,
-            version=request.version,
-            include=request.include,
+            version=request.version or address.version,
+            include=request.include or address.include,
             exclude=request.exclude,
             max_pages=_most_pages(request.max_pages, address.kind),
             max_depth=max(0, request.max_depth),
             project_root=request.project_root.as_posix(),
             added_at=self._now(),
+            auth=request.auth.strip(),
+            browser=request.browser,
         )
         return Added((self._record(source),))
 
@@ -165,7 +169,7 @@ class Library:
             from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
 
             may_be_api = _API_FILE.search(url.partition("?")[0])
-            client = self._opener.client()
+            client = self._opener.client(self._opener.logins.find(request.auth.strip(), url))
             try:
                 client.check(url)
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
@@ -252,6 +256,7 @@ class Library:
         totals = self._search_store.totals([source.id])
         self._index.remove_source(source.id)
         self._apis.remove_brought(source.id)
+        self._opener.clones.remove(source.id)
         return source, totals.pages, totals.chunks
 
     # ------------------------------------------------------------------ asking
@@ -327,9 +332,10 @@ def _most_pages(wanted: int, kind: Kind) -> int:
 
 def _is_shown(source: SourceRow) -> bool:
     """Whether this call may be shown a source: files of a project, or packages installed in it, are the project's."""
-    if source.kind == "website":
+    is_elsewhere = "://" in source.url
+    if is_elsewhere and not source.auth:
         return True
-    return may_show(Path(source.url if source.kind == "folder" else source.project_root))
+    return may_show(Path(source.url if source.kind in ("folder", "git") and not is_elsewhere else source.project_root))
 
 
 def _already_crawled(source: SourceRow) -> BadArgument:

@@ -89,6 +89,8 @@ class DocsTools:
                 exclude=tuple(call.texts("exclude")),
                 max_pages=call.number("max_pages"),
                 max_depth=call.number("max_depth"),
+                auth=call.text("auth"),
+                browser=call.flag("browser"),
             )
         )
         for source in added.sources:
@@ -158,7 +160,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "add_source", "docs", "Add source",
-            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all).",
+            "Add a website, git repository, folder, file, API description, pypi:NAME, npm:NAME or deps: (all).",
             (
                 Parameter("url", "string", "Where it is"),
                 Parameter("name", "string", "To call it"),
@@ -171,6 +173,8 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
                 Parameter(
                     "max_depth", "integer", "Most links away; 0: any", 0, minimum=0, maximum=1_000, listed=False
                 ),
+                Parameter("auth", "string", "Variable DELTOS_AUTH_… with the login, or netrc", "", listed=False),
+                Parameter("browser", "boolean", "Render pages in the installed browser", False, listed=False),
             ),
             lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,
         ),
