@@ -8,10 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tests.repositories import GIT_ENVIRONMENT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Intercept = Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes] | None]
 

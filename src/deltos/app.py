@@ -158,6 +158,7 @@ class OpenedDomains:
             environments=self.config.environments,
             clones=self.config.home / "clones",
             logins=self.config.logins,
+            browser=self.config.browser,
             apis=SharedApis(self, self.api_parser),
             parser=self.parser,
             embedder=lambda: self.embedder,

@@ -48,6 +48,7 @@ class Config:
     repeat_excerpts: bool = False
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
     logins: Logins = NO_LOGINS
+    browser: str = ""
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
 
     @property
@@ -73,6 +74,7 @@ class Config:
             repeat_excerpts=_is_on(environ.get("DELTOS_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
             logins=Logins.from_environment(environ),
+            browser=environ.get("DELTOS_BROWSER", ""),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
         )
 

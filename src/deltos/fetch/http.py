@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import logging
 import time
 import zlib
 from dataclasses import dataclass, replace
@@ -89,6 +90,8 @@ class HttpClient:
         self._limits = limits or RequestLimits()
         self._private_hosts = private_hosts
         self._login = login
+        if login:  # its messages for debugging have all that a server says, which may be what it was told
+            logging.getLogger("httpcore2").setLevel(logging.WARNING)
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
             keepalive_expiry=15.0,

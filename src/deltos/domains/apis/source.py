@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from deltos.confinement import check_folder, told
 from deltos.domains.apis.detect import kind_of
@@ -218,11 +218,23 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
     except SourceError:
         if not _may_be_graphql(url):
             raise
+    if introspected := _introspected_by_get(url, network):
+        return introspected
     query = json.dumps({"query": INTROSPECTION_QUERY}).encode()
     answer = network.post(url, query, "application/json")
     if b'"__schema"' not in answer.body:
         raise SourceError(f"{url} did not answer an introspection query", hint="Give the schema as a file instead.")
     return ApiDocument(answer.body, answer.url, urlsplit(url).hostname or "")
+
+
+def _introspected_by_get(url: str, network: Network) -> ApiDocument | None:
+    """The schema of an endpoint that answers queries in its address; None where it does not."""
+    try:
+        answer = network.get(f"{url.partition('?')[0]}?query={quote(' '.join(INTROSPECTION_QUERY.split()))}")
+    except SourceError:
+        return None
+    is_schema = b'"__schema"' in answer.body and not answer.body.lstrip().startswith(b"<")
+    return ApiDocument(answer.body, url, urlsplit(url).hostname or "") if is_schema else None
 
 
 def _may_be_graphql(url: str) -> bool:

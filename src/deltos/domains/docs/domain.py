@@ -66,6 +66,7 @@ def open_docs(
     environments: tuple[Path, ...] = (),
     clones: Path | None = None,
     logins: Logins = NO_LOGINS,
+    browser: str = "",
     apis: ApiCatalog | None = None,
     parser: GuardedParser | None = None,
     clock: Clock | None = None,
@@ -89,6 +90,7 @@ def open_docs(
         Clones(clones, private_hosts, client),
         environments,
         logins,
+        browser,
         clock.monotonic,
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import may_show, told
-from deltos.domains.docs.api_page import description_addresses
+from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.source import parse_address
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 DEPENDENCIES = "deps:"
 _API_PAGE = re.compile(
-    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|(?:index|swagger|redoc)\.html)/?$", re.IGNORECASE
+    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|graphi?ql|playground|altair|voyager|(?:index|swagger|redoc|graphi?ql)\.html)/?$",
+    re.IGNORECASE,
 )
 _API_FILE = re.compile(
     r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
@@ -109,6 +110,7 @@ class Library:
             return self._add_dependencies(request)
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
+        self._opener.logins.find(request.auth.strip(), address.url)  # refused at once, not by the crawl
         name = request.name.strip() or default_name(address.url)
         self._refuse_duplicate(name, address.url)
         if api_line := self._as_api(replace(request, name=name), address):
@@ -169,9 +171,11 @@ class Library:
             from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
 
             may_be_api = _API_FILE.search(url.partition("?")[0])
-            client = self._opener.client(self._opener.logins.find(request.auth.strip(), url))
+            client = self._opener.client(None)
             try:
                 client.check(url)
+                if request.auth:  # what is read with a login is not for everybody, as APIs are
+                    return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
                 if not may_be_api and _API_PAGE.search(url.partition("?")[0]):
                     url, data = self._shown_description(client, url)
@@ -179,16 +183,28 @@ class Library:
                 client.close()
             if data and self._apis.recognises(data):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
-            if url.endswith("/graphql"):
-                return self._as_endpoint(FoundDescription(request.name, url, request.version))
+            if url.endswith("/graphql") or url != address.url:
+                line = self._as_endpoint(FoundDescription(request.name, url, request.version))
+                if line or url == address.url:
+                    return line
+                raise SourceError(
+                    f"The page is for the GraphQL endpoint {url}, which offers its schema neither as a file nor to"
+                    " introspection",
+                    hint="Give the schema as a file.",
+                )
         return ""
 
     def _shown_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
-        """The description that a page of Swagger UI or its like shows, with its address; nothing for other pages."""
+        """The description that a page of Swagger UI or its like shows, with its address; without one, the endpoint that
+        a page of GraphiQL asks, or the page."""
         from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
 
+        endpoint = ""
         try:
-            addresses = description_addresses(client.get(page).body, page)
+            body = client.get(page).body
+            addresses = description_addresses(body, page)
+            if endpoint := graphql_endpoint(body, page):
+                addresses += schema_addresses(body, page)
             # A page may lead to a script and that to the description; one that leads ever on is none of these.
             for at in range(_MOST_ADDRESSES_OF_PAGE):
                 if at >= len(addresses):
@@ -201,7 +217,7 @@ class Library:
             raise
         except SourceError:
             pass  # then it is crawled, which tells why it cannot be read
-        return page, b""
+        return endpoint or page, b""
 
     def _as_endpoint(self, description: FoundDescription) -> str:
         """Add a live endpoint; empty when it turns out to be an ordinary page."""

@@ -15,6 +15,7 @@ from deltos.domains.docs.folder import Folder
 from deltos.domains.docs.installed import same_name
 from deltos.domains.docs.node_package import NpmPackage
 from deltos.domains.docs.python_package import PythonPackage
+from deltos.domains.docs.rendering import Rendering
 from deltos.domains.docs.repository import Checkout, GitRepository
 from deltos.domains.docs.website import Website
 from deltos.errors import BadArgument
@@ -98,6 +99,7 @@ class Opener:
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
+    browser: str = ""  # the program, where it is not found by itself
     monotonic: Callable[[], float] = time.monotonic
 
     def open(self, source: SourceRow, parser: Parser) -> Origin:
@@ -105,7 +107,9 @@ class Opener:
         match source.kind:
             case "website":
                 client = self.client(self.logins.find(source.auth, source.url))
-                return Website(source, client, self.apis, parser=parser, clock=self.monotonic)
+                return Website(
+                    source, client, self.apis, parser=parser, clock=self.monotonic, rendering=self._rendering(source)
+                )
             case "git":
                 login = partial(self.logins.find, source.auth, source.url)
                 return GitRepository(source, self.apis, Checkout(self.clones, login))
@@ -115,6 +119,14 @@ class Opener:
                 return NpmPackage(source, parser)
             case _:
                 return Folder(source, self.apis)
+
+    def _rendering(self, source: SourceRow) -> Rendering | None:
+        if not source.browser:
+            return None
+        from deltos.browser.render import Renderer  # deferred: few sources need one
+        from deltos.fetch.http import HttpClient
+
+        return Rendering(Renderer(self.browser), None if source.auth else HttpClient())
 
     def version_of(self, source: SourceRow) -> str:
         """The version that a package or repository has now; what the user said for everything else."""
