@@ -79,7 +79,7 @@ def _refuse_other_transports(text: str) -> None:
     scheme = text.partition("://")[0].lower() if "://" in text else ""
     user, at, rest = text.partition("@")
     is_scp_like = bool(at) and "/" not in user and ":" in rest and not scheme
-    if scheme in ("ssh", "git", "ftp", "ftps", "git+ssh", "ssh+git") or is_scp_like:
+    if scheme in ("ssh", "git", "git+ssh", "ssh+git") or is_scp_like:
         raise BadArgument("Repositories are fetched by https alone", hint=_USE_HTTPS)
 
 

@@ -71,7 +71,7 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Ad
     if scheme and len(scheme.group(1)) > 1:  # one letter is a drive
         raise BadArgument(
             f"'{scheme.group(1)}:' addresses are not read",
-            hint="Give an http(s) address, a local path, pypi:NAME, npm:NAME or deps:.",
+            hint="Give an http(s) address, a git repository, a local path, pypi:NAME, npm:NAME or deps:.",
         )
     if not text:
         raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
