@@ -48,7 +48,7 @@ _FLAGS = (
     "--disable-dev-shm-usage",
     "--disable-domain-reliability",
     "--disable-extensions",
-    "--disable-features=MediaRouter,OptimizationHints,Translate,AutofillServerCommunication,WebUSB,WebBluetooth",
+    "--disable-features=HttpsUpgrades,MediaRouter,OptimizationHints,Translate,AutofillServerCommunication,WebUSB,WebBluetooth",
     "--disable-gpu",
     "--disable-remote-fonts",
     "--disable-sync",

@@ -71,11 +71,11 @@ class Renderer:
     _pages: int = 0
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
-    def render(self, url: str, body: bytes, ask: Ask) -> bytes:
-        """The HTML of the page at `url`, which came as `body`, after its scripts ran; `ask` answers their requests."""
+    def render(self, url: str, page: Answered, ask: Ask) -> bytes:
+        """The HTML of the page at `url`, which came as `page`, after its scripts ran; `ask` answers their requests."""
         with self._turn:
             try:
-                return _Page(self._opened(), url, body, ask, self.limits).render()
+                return _Page(self._opened(), url, page, ask, self.limits).render()
             except BaseException:
                 self._end()
                 raise
@@ -100,10 +100,10 @@ class Renderer:
 class _Page:
     """One page in a context of its own, which shares nothing with those before and after it."""
 
-    def __init__(self, browser: Chromium, url: str, body: bytes, ask: Ask, limits: RenderLimits) -> None:
+    def __init__(self, browser: Chromium, url: str, page: Answered, ask: Ask, limits: RenderLimits) -> None:
         self._browser = browser
         self._url = url
-        self._body = body
+        self._page = page
         self._ask = ask
         self._limits = limits
         self._session = ""
@@ -123,8 +123,10 @@ class _Page:
         self._deadline = time.monotonic() + self._limits.max_seconds
         workers = ThreadPoolExecutor(_PARALLEL_REQUESTS, "deltos-page")
         try:
-            self._browser.send("Page.navigate", {"url": self._url}, self._session)
+            opened = self._browser.send("Page.navigate", {"url": self._url}, self._session)
             self._wait_for_rest(workers)
+            if problem := self._results.get(opened, {}).get("result", {}).get("errorText"):
+                raise SourceError(f"The browser could not open the page ({str(problem)[:100]})")
             document = self._call(workers, "DOM.getDocument", {"depth": 0})
             html = self._call(workers, "DOM.getOuterHTML", {"nodeId": document["root"]["nodeId"]})["outerHTML"]
         finally:
@@ -203,7 +205,7 @@ class _Page:
         url = str(request["url"]).partition("#")[0]
         is_page = kind == "Document" and paused.get("frameId") == self._frame and url == self._url.partition("#")[0]
         if is_page:
-            self._fulfil(number, 200, "text/html; charset=utf-8", self._body)
+            self._fulfil(number, 200, _content_type(self._page), self._page.body)
         elif kind in _ANSWERED_KINDS and request.get("method") == "GET" and paused.get("frameId") == self._frame:
             with self._counting:
                 self._pending += 1
@@ -232,8 +234,7 @@ class _Page:
         if is_too_much:
             self._refuse(number)
             return
-        charset = f"; charset={response.charset}" if response.charset else ""
-        self._fulfil(number, response.status, f"{response.media_type}{charset}", response.body)
+        self._fulfil(number, response.status, _content_type(response), response.body)
 
     def _fulfil(self, number: str, status: int, media_type: str, body: bytes) -> None:
         parts = urlsplit(self._url)
@@ -252,3 +253,7 @@ class _Page:
     def _refuse(self, number: str) -> None:
         refused = {"requestId": number, "errorReason": "BlockedByClient"}
         self._browser.send("Fetch.failRequest", refused, self._session)
+
+
+def _content_type(answer: Answered) -> str:
+    return f"{answer.media_type}; charset={answer.charset}" if answer.charset else answer.media_type

@@ -4,17 +4,18 @@ and goes with the next look at the shelf."""
 from __future__ import annotations
 
 import shutil
+import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.clones.fetching import DEFAULT_LIMITS, FETCHED, fetch, find_reference, open_remote, prepare_folder
+from deltos.clones.fetching import DEFAULT_LIMITS, FETCHED, fetch, find_reference, open_remote, prepare_folder, size_of
 from deltos.errors import SourceError
 from deltos.workspace.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
 
     from deltos.clones.fetching import FetchLimits, Reference, Remote
     from deltos.fetch.http import HttpClient
@@ -34,23 +35,26 @@ class Clones:
     client: Callable[[Login | None], HttpClient]
     limits: FetchLimits = DEFAULT_LIMITS
 
-    def reference(self, source_id: str, url: str, wanted: str, login: Login | None) -> Reference:
+    def reference(self, url: str, wanted: str, login: Login | None) -> Reference:
         """The branch or tag of the repository at `url` that is called `wanted`, or its default branch."""
         remote = self._remote(url, login)
-        with self._unfinished(source_id, "listing") as folder:
-            prepare_folder(folder, remote)
-            return find_reference(remote, wanted, folder)
+        with tempfile.TemporaryDirectory(prefix="deltos-git-", ignore_cleanup_errors=True) as folder:
+            prepare_folder(Path(folder), remote)
+            return find_reference(remote, wanted, Path(folder))
 
     def bring(self, source_id: str, url: str, wanted: str, login: Login | None) -> Repository:
         """Fetch what the branch or tag is now; only what is new comes over the network."""
         remote = self._remote(url, login)
         folder = self._place / source_id
-        if _is_whole(folder) and len(list((folder / "objects" / "pack").glob("*.pack"))) < _MOST_PACKS:
+        if self._can_grow(folder):
             _clear_remains(folder)
             prepare_folder(folder, remote)
-            fetch(remote, find_reference(remote, wanted, folder), folder, self.limits)
+            try:
+                fetch(remote, find_reference(remote, wanted, folder), folder, self.limits)
+            finally:
+                _clear_remains(folder)
             return _repository(folder)
-        with self._unfinished(source_id, "fetching") as new:
+        with self._unfinished(source_id) as new:
             prepare_folder(new, remote)
             fetch(remote, find_reference(remote, wanted, new), new, self.limits)
             shutil.rmtree(folder, ignore_errors=True)
@@ -78,6 +82,12 @@ class Clones:
             if (is_unfinished or source_id not in source_ids) and not is_busy(source_id):
                 shutil.rmtree(entry, ignore_errors=True)
 
+    def _can_grow(self, folder: Path) -> bool:
+        """Whether there is something to add to, which is not yet more than a fresh fetch would be."""
+        if not _is_whole(folder) or size_of(folder) * 2 > self.limits.max_bytes:
+            return False
+        return len(list((folder / "objects" / "pack").glob("*.pack"))) < _MOST_PACKS
+
     @property
     def _place(self) -> Path:
         if self.folder is None:
@@ -92,9 +102,9 @@ class Clones:
             client.close()
 
     @contextmanager
-    def _unfinished(self, source_id: str, purpose: str) -> Iterator[Path]:
+    def _unfinished(self, source_id: str) -> Iterator[Path]:
         """A folder for what is not whole yet; it is gone afterwards unless it was renamed."""
-        folder = self._place / f"{source_id}{_UNFINISHED}-{purpose}"
+        folder = self._place / f"{source_id}{_UNFINISHED}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, mode=0o700)
         self._place.chmod(0o700)

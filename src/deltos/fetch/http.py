@@ -16,6 +16,7 @@ from deltos.errors import FetchFailed
 from deltos.fetch.address import checked_addresses, require_web_address
 from deltos.fetch.agent import USER_AGENT
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
+from deltos.logins import HOW_TO_LOG_IN
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ class HttpClient:
                 raise
             raise FetchFailed(  # and not `from exc`: what caused it may have the headers in its text
                 self._login.hide(exc.message),
+                exc.hint,
                 status=exc.status,
                 retryable=exc.retryable,
                 retry_after_seconds=exc.retry_after_seconds,
@@ -306,6 +308,7 @@ def _refuse_failure(status: int, headers: _Headers) -> None:
     reason = reasons.get(status, "answers with an error" if status >= 500 else "does not give the page")
     raise FetchFailed(
         f"HTTP {status}: the server {reason}",
+        hint=HOW_TO_LOG_IN if status == 401 else "",
         status=status,
         retryable=status in _RETRYABLE,
         retry_after_seconds=retry_after(headers.get("retry-after"), time.time()),

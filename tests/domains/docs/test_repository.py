@@ -156,7 +156,7 @@ def test_what_a_killed_process_left_half_fetched_goes_with_the_next_start(
         clones,
         {
             "gone-123456/HEAD": "",
-            f"{source_id}.unfinished-fetching/HEAD": "",
+            f"{source_id}.unfinished/HEAD": "",
             f"{source_id}/objects/pack/tmp_pack_x": "x",
         },
     )

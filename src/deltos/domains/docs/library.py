@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import may_show, told
+from deltos.confinement import is_confined, may_show, told
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.source import parse_address
-from deltos.errors import BadArgument, DeltosError, NotFound, ReadingStopped, SourceError
+from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
@@ -111,6 +111,8 @@ class Library:
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         self._opener.logins.find(request.auth.strip(), address.url)  # refused at once, not by the crawl
+        if request.browser and is_confined() and not self._opener.browser:
+            raise Forbidden("No browser is switched on for callers", hint="Set DELTOS_BROWSER where the server runs.")
         name = request.name.strip() or default_name(address.url)
         self._refuse_duplicate(name, address.url)
         if api_line := self._as_api(replace(request, name=name), address):

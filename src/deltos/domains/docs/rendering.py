@@ -25,7 +25,7 @@ class Rendering:
 
     def html(self, response: HttpResponse, own: HttpClient, robots: Robots) -> bytes:
         """The HTML of a page that was fetched, after its scripts ran."""
-        return self.renderer.render(response.url, response.body, partial(self._ask, response.url, own, robots))
+        return self.renderer.render(response.url, response, partial(self._ask, response.url, own, robots))
 
     def close(self) -> None:
         """End the browser."""
@@ -35,9 +35,16 @@ class Rendering:
 
     def _ask(self, page: str, own: HttpClient, robots: Robots, url: str) -> HttpResponse:
         is_own = site_of(url) == site_of(page)
-        client = own if is_own else self.others
-        if client is None:
-            raise AddressRefused("A page behind a login asks no other host")
-        if is_own and not robots.rules(url).allow(url):
+        if not is_own:
+            return self._ask_others(url)
+        if not robots.rules(url).allow(url):
             raise AddressRefused("robots.txt forbids it")
-        return client.get(url, accept="*/*")
+        response = own.get(url, accept="*/*")
+        if site_of(response.url) != site_of(page):  # moved to where the crawl may go and a script may not
+            return self._ask_others(url)
+        return response
+
+    def _ask_others(self, url: str) -> HttpResponse:
+        if self.others is None:
+            raise AddressRefused("A page behind a login asks no other host")
+        return self.others.get(url, accept="*/*")

@@ -73,7 +73,7 @@ class GitRepository:
         source = self._source
         if self.is_local:
             return local_reference(self._local(), source.version).version
-        return self._checkout.clones.reference(source.id, source.url, source.version, self._checkout.login()).version
+        return self._checkout.clones.reference(source.url, source.version, self._checkout.login()).version
 
     def begin(self) -> Iterator[str]:
         """Fetch it, and every file that is documentation."""

@@ -130,7 +130,8 @@ class Opener:
 
     def version_of(self, source: SourceRow) -> str:
         """The version that a package or repository has now; what the user said for everything else."""
-        if source.kind not in ("pypi", "npm", "git"):
+        is_known = source.kind == "git" and source.generation  # the same branch or tag, whatever it is now
+        if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version
         origin = self.open(source, self.parser())
         return origin.version if isinstance(origin, PythonPackage | NpmPackage | GitRepository) else source.version
