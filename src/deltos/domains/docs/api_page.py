@@ -25,7 +25,8 @@ def graphql_endpoint(page: bytes, url: str) -> str:
     """The endpoint on the same host that a page of GraphiQL or its like asks; empty for any other page."""
     if not any(mark in page.lower() for mark in _GRAPHQL_MARKS):
         return ""
-    targets = [urljoin(url, target.decode("utf-8", "replace")) for target in _ENDPOINT.findall(page)]
+    written: list[bytes] = _ENDPOINT.findall(page)
+    targets = [urljoin(url, target.decode("utf-8", "replace")) for target in written]
     named = [target for target in targets if "graphql" in urlsplit(target).path.lower()]
     same_host = [target for target in named if urlsplit(target)[:2] == urlsplit(url)[:2]]
     return (same_host or [urljoin(url, "/graphql")])[0].partition("?")[0]

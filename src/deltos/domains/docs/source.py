@@ -62,8 +62,8 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Ad
         require_web_address(repository.url)
         include = (f"{repository.folder}/*",) if repository.folder else ()
         return Address("git", repository.url, repository.reference, include)
-    if (path := local_path_of(text)) is not None:
-        return _local_repository(allowed_path(project_root / given_path(path), roots))
+    if (written := local_path_of(text)) is not None:
+        return _local_repository(allowed_path(project_root / given_path(written), roots))
     scheme = _SCHEME.match(text)
     if scheme and scheme.group(1).lower() in ("http", "https"):
         require_web_address(text)
