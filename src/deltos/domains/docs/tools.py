@@ -160,7 +160,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "add_source", "docs", "Add source",
-            "Add a website, git repository, folder, file, API description, pypi:NAME, npm:NAME or deps: (all).",
+            "Add a website, git repo, folder, file, API, pypi:NAME, npm:NAME or deps: (all).",
             (
                 Parameter("url", "string", "Where it is"),
                 Parameter("name", "string", "To call it"),
