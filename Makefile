@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 NODE := tests/node
 NODE_STAMP := $(NODE)/node_modules/.installed
 
-.PHONY: venv node demo test tests coverage check conformance bench fuzz manifest package clean
+.PHONY: venv node browser demo test tests coverage check conformance bench fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -24,6 +24,12 @@ $(NODE_STAMP): $(STAMP) $(NODE)/package.json $(NODE)/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --no-save --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
+# Pages are rendered by the real thing. Where it is neither there nor can be installed, the tests that need it fail.
+browser:
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends chromium; } \
+		|| echo "No Chromium: install one, or tests fail" >&2
+
 demo: venv
 	$(BIN)/python -m demo
 
@@ -34,14 +40,14 @@ check: venv
 	$(BIN)/python scripts/check_patterns.py
 
 # Both at the same time: mypy alone takes minutes on one core.
-test: node
+test: node browser
 	$(MAKE) --jobs=2 check tests
 
-tests: node
+tests: node browser
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # The same tests, half as fast again: every process that they start is traced.
-coverage: check node
+coverage: check node browser
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 conformance: node

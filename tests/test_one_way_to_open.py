@@ -9,11 +9,14 @@ SOURCE = Path(__file__).parent.parent / "src" / "deltos"
 READERS = frozenset("open read_text read_bytes scandir iterdir glob rglob listdir fdopen".split())
 # Everything here is our own: data that came with us, the data folder, or a path that a person typed.
 OWN = {
+    "browser/process.py": "what the kernel says of the browser",
     "cli/api.py": "a file that the user names",
     "cli/command.py": "a file that the user names",
     "cli/doctor.py": "the data folder",
     "cli/memory.py": "a file that the user names",
     "clients/files.py": "the configuration of the user's clients",
+    "clones/fetching.py": "the data folder",
+    "clones/shelf.py": "the data folder",
     "config.py": "the data folder",
     "domains/code/scope.py": "names of folders for a hint",
     "domains/docs/background.py": "an origin, not a file",
@@ -43,6 +46,7 @@ OWN = {
     "store/sqlite/projects.py": "the data folder",
 }
 STARTERS = {
+    "browser/process.py": "the browser that the user installed, where a source asks for it",
     "isolated/launch.py": "Python, isolated",
     "isolated/process.py": "Python, isolated",
     "server/deadline.py": "a fork of the server that waits and kills, nothing else",

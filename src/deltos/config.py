@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.data_folder import data_folder, user_path
 from deltos.errors import BadArgument
 from deltos.hook_settings import TOOLSETS_FILE
+from deltos.logins import NO_LOGINS, Logins
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Config:
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
+    logins: Logins = NO_LOGINS
+    browser: str = ""
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
 
     @property
@@ -70,6 +73,8 @@ class Config:
             embedding=_embedding(environ),
             repeat_excerpts=_is_on(environ.get("DELTOS_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
+            logins=Logins.from_environment(environ),
+            browser=environ.get("DELTOS_BROWSER", ""),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
         )
 

@@ -101,6 +101,11 @@ def check_folder(folder: Path) -> None:
         )
 
 
+def is_confined() -> bool:
+    """Whether this call comes from somebody whom a surface serves, not from the user."""
+    return _CURRENT.get() is not None
+
+
 def told(location: str) -> str:
     """A path or an address as this call may be told it: callers over a network learn no folders of this machine."""
     current = _CURRENT.get()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
 from deltos.app import App
 from deltos.config import Config, Embedding
+from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from deltos.domains.docs.library import NewSource
-from deltos.errors import AddressRefused, NotFound
+from deltos.errors import AddressRefused, NotFound, SourceError
 from deltos.federation.descriptions import GuardedNetwork
 from deltos.private_hosts import PrivateHosts
 from tests.calling import Desk
@@ -165,6 +167,27 @@ def test_a_live_endpoint_is_asked_and_an_ordinary_page_of_that_name_is_crawled(s
     page = app.domains.docs.library.add(NewSource(f"{site.url}/docs/graphql", "page", tmp_path, (tmp_path,)))
     assert (endpoint.sources, "live" in endpoint.api_line) == ((), True)
     assert [source.name for source in page.sources] == ["page"]
+    app.close()
+
+
+def test_a_page_of_graphiql_leads_to_the_schema_or_says_that_there_is_none(site: Site, tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
+    library = app.domains.docs.library
+    schema = {"queryType": {"name": "Query"}, "types": [{"kind": "OBJECT", "name": "Query", "fields": [FIELD]}]}
+    page = "<div id='graphiql'></div><script>GraphiQL.createFetcher({url: '/%s/graphql'})</script>"
+    site.html("/open/graphiql", page % "open")
+    asked = f"/open/graphql?query={quote(' '.join(INTROSPECTION_QUERY.split()))}"
+    site.text(asked, json.dumps({"data": {"__schema": schema}}), "application/json")
+    added = library.add(NewSource(f"{site.url}/open/graphiql", "open", tmp_path, (tmp_path,)))
+    assert (added.sources, "open" in added.api_line) == ((), True)
+    assert site.asked[asked] == 1
+    site.html("/file/graphiql", page % "file" + "<a href='/file/shop.graphql'>SDL</a>")
+    site.text("/file/shop.graphql", "type Query { shop: String }", "text/plain")
+    added = library.add(NewSource(f"{site.url}/file/graphiql", "file", tmp_path, (tmp_path,)))
+    assert (added.sources, "file" in added.api_line) == ((), True)
+    site.html("/closed/graphiql", page % "closed")
+    with pytest.raises(SourceError, match="/closed/graphql, which offers its schema neither as a file nor to introsp"):
+        library.add(NewSource(f"{site.url}/closed/graphiql", "closed", tmp_path, (tmp_path,)))
     app.close()
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import deltos
+from deltos.clones.files import CommitFiles, find_local, local_reference
 from deltos.domains.history.index import HistoryIndexer
 from deltos.server.access import Level, Tokens
 from deltos.store.sqlite.tokens import SqliteTokens
@@ -37,6 +38,7 @@ SIGNER = "#!/bin/sh\ncat > /dev/null\necho '-----BEGIN PGP SIGNATURE-----'\necho
 PAST = "Begin the sum at zero"
 # How often each module has git do something, and what: one word is enough to tell its calls apart.
 CALLS = {
+    "clones/files.py": ("ls-tree -r -l", "cat-file --batch", "for-each-ref"),
     "domains/history/lines.py": ("--no-walk=unsorted", "cat-file blob"),
     "domains/history/show.py": ("--format=%B", "--src-prefix=a/"),
     "workspace/changes.py": ("--full-tree HEAD", "--batch-check", "--batch", "diff --no-index"),
@@ -160,6 +162,15 @@ def read_the_past(root: Path, home: Path, later: str) -> None:
         assert [row.author for row in store.history.commits_in([], limit=5)] == ["A", "A", "A"]
 
 
+def read_as_documentation(root: Path) -> None:
+    """Read a file of a branch, as a local repository that was added is read."""
+    repository = find_local(root)
+    assert repository
+    files = CommitFiles(repository, local_reference(repository, "main").name)
+    assert files.read("use.py", 1_000) == CODE["use.py"].encode()
+    files.close()
+
+
 @pytest.mark.parametrize(
     ("setting", "command"),
     [
@@ -212,6 +223,7 @@ def test_no_setting_of_a_repository_runs_anything(
     assert "fresh new.py:1" in answer
     run_commands(root, tmp_path / "home")
     read_the_past(root, tmp_path / "other", later)
+    read_as_documentation(root)
     assert not trap.is_sprung, trap.mark.read_text()
     noted = calls.read_text()
     assert [word for words in CALLS.values() for word in words if word not in noted] == []

@@ -83,7 +83,9 @@ def add_commands(subparsers: Subparsers) -> None:
 
 def _add_adding(verbs: Subparsers) -> None:
     add = add_verb(verbs, "add", _opened(_add), "add a source and index it in the background")
-    add.add_argument("url", help="address, path, pypi:NAME, npm:NAME, or deps: for all dependencies of the project")
+    add.add_argument(
+        "url", help="address, git repository, path, pypi:NAME, npm:NAME, or deps: for all dependencies of the project"
+    )
     add.add_argument("--name", default="", help="what to call it")
     add.add_argument("--version", default="", help="version that it documents")
     add.add_argument("--include", action="append", default=[], metavar="GLOB", help="take these addresses only")
@@ -92,6 +94,8 @@ def _add_adding(verbs: Subparsers) -> None:
         "--max-pages", type=int, default=0, help="most pages to read; default: 500 on a website, elsewhere all"
     )
     add.add_argument("--max-depth", type=int, default=0, help="most links away from the start; 0 is any")
+    add.add_argument("--auth", default="", metavar="NAME", help="variable DELTOS_AUTH_… with the login, or netrc")
+    add.add_argument("--browser", action="store_true", help="render pages in the browser of this machine")
     add_project(add)
     _add_waiting(add)
 
@@ -140,6 +144,8 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             exclude=tuple(arguments.exclude),
             max_pages=arguments.max_pages,
             max_depth=arguments.max_depth,
+            auth=arguments.auth,
+            browser=arguments.browser,
         )
     )
     code = _crawl(app, [source.id for source in added.sources], arguments)

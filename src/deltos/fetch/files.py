@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import may_read, told
 from deltos.errors import AddressRefused, BadArgument, FileRefused, NotFound
 from deltos.files import LINK, FileTree, read_below
+from deltos.folders import walk_entries
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 20_000_000
 MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
-_SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
+SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
 _SHOWN_CHARACTERS = 200
 
 
@@ -45,19 +46,15 @@ def walk_files(root: Path, suffixes: Collection[str]) -> Iterator[str]:
 
     Links, pipes and the like are among them, so that whoever reads them counts them; a link may be to a folder.
     """
-    pending = [""]
     with FileTree(root) as tree:
-        while pending:
-            folder = pending.pop()
-            try:
-                entries = tree.entries(folder)
-            except FileRefused:
-                if not folder:
-                    raise
-                continue
-            prefix = f"{folder}/" if folder else ""
-            yield from (prefix + entry.name for entry in entries if _is_wanted(entry, suffixes))
-            pending += [prefix + entry.name for entry in reversed(entries) if _is_entered(entry)]
+        walked = walk_entries(tree, enters=is_entered, refused=_refuse_root)
+        yield from (path for path, entry in walked if _is_wanted(entry, suffixes))
+
+
+def _refuse_root(folder: str, reason: str) -> None:
+    """A folder below that cannot be listed is passed over; the one that was added cannot be."""
+    if not folder:
+        raise FileRefused(folder, reason)
 
 
 def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
@@ -67,8 +64,9 @@ def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
     return suffix in suffixes or (entry.is_link and not suffix and not entry.name.startswith("."))
 
 
-def _is_entered(entry: Entry) -> bool:
-    return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
+def is_entered(entry: Entry) -> bool:
+    """Whether a folder may hold documentation of its own."""
+    return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
 
 
 def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:

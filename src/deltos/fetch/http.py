@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import email.utils
+import logging
 import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -15,13 +16,16 @@ from deltos.errors import FetchFailed
 from deltos.fetch.address import checked_addresses, require_web_address
 from deltos.fetch.agent import USER_AGENT
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
+from deltos.logins import HOW_TO_LOG_IN
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from httpcore2 import NetworkStream
     from httpcore2._backends.base import SOCKET_OPTION
+
+    from deltos.logins import Login
 
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -77,9 +81,18 @@ class HttpResponse:
 class HttpClient:
     """Fetches pages. Safe to use from several threads."""
 
-    def __init__(self, *, private_hosts: PrivateHosts = NO_PRIVATE_HOSTS, limits: RequestLimits | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
+        limits: RequestLimits | None = None,
+        login: Login | None = None,
+    ) -> None:
         self._limits = limits or RequestLimits()
         self._private_hosts = private_hosts
+        self._login = login
+        if login:  # its messages for debugging have all that a server says, which may be what it was told
+            logging.getLogger("httpcore2").setLevel(logging.WARNING)
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
             keepalive_expiry=15.0,
@@ -94,9 +107,10 @@ class HttpClient:
         etag: str = "",
         last_modified: str = "",
         limits: RequestLimits | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
         """The answer to a GET, redirects followed; anything but success or 304 raises FetchFailed."""
-        headers = {"Accept": accept}
+        headers = {"Accept": accept, **(headers or {})}
         if etag:
             headers["If-None-Match"] = etag
         if last_modified:
@@ -109,6 +123,23 @@ class HttpClient:
         return self._request("POST", url, headers, body, self._limits)
 
     def _request(
+        self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
+    ) -> HttpResponse:
+        try:
+            response = self._follow(method, url, headers, body, limits)
+        except FetchFailed as exc:
+            if self._login is None:
+                raise
+            raise FetchFailed(  # and not `from exc`: what caused it may have the headers in its text
+                self._login.hide(exc.message),
+                exc.hint,
+                status=exc.status,
+                retryable=exc.retryable,
+                retry_after_seconds=exc.retry_after_seconds,
+            ) from None
+        return response if self._login is None else _without_secrets(response, self._login)
+
+    def _follow(
         self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
     ) -> HttpResponse:
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
@@ -135,6 +166,10 @@ class HttpClient:
         """Close idle connections."""
         self._pool.close()
 
+    def _login_headers(self, url: str) -> dict[str, str]:
+        """Decided anew at every hop: a redirect to another host takes nothing along."""
+        return self._login.headers_for(url) if self._login else {}
+
     def _hop(self, url: str, request: _Request) -> tuple[str, HttpResponse | None]:
         """One request: either where it redirects to, or its answer."""
         require_web_address(url)
@@ -142,7 +177,7 @@ class HttpClient:
             with self._pool.stream(
                 request.method,
                 url,
-                headers=_encoded(request.headers, url),
+                headers=_encoded(request.headers | self._login_headers(url), url),
                 content=request.body,
                 extensions=_timeouts(request.limits),
             ) as answer:
@@ -236,6 +271,17 @@ def _too_large(max_bytes: int) -> FetchFailed:
     return FetchFailed(f"The page is larger than {max_bytes // 1_000_000} MB")
 
 
+def _without_secrets(response: HttpResponse, login: Login) -> HttpResponse:
+    """What a server repeats of a login is no part of its page."""
+    return replace(
+        response,
+        url=login.hide(response.url),
+        body=login.hide_bytes(response.body),
+        etag=response.etag if login.hide(response.etag) == response.etag else "",
+        last_modified=login.hide(response.last_modified),
+    )
+
+
 def _redirect_target(url: str, location: str) -> str:
     try:
         return urljoin(url, location).split("#")[0]
@@ -262,6 +308,7 @@ def _refuse_failure(status: int, headers: _Headers) -> None:
     reason = reasons.get(status, "answers with an error" if status >= 500 else "does not give the page")
     raise FetchFailed(
         f"HTTP {status}: the server {reason}",
+        hint=HOW_TO_LOG_IN if status == 401 else "",
         status=status,
         retryable=status in _RETRYABLE,
         retry_after_seconds=retry_after(headers.get("retry-after"), time.time()),

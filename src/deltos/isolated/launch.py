@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.errors import BadConfiguration
+from deltos.logins import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +45,11 @@ def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> li
 def environment(**changes: str) -> dict[str, str]:
     """Our variables without those that steer Python, also for what the child starts in turn."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | changes
+
+
+def parser_environment() -> dict[str, str]:
+    """The same for a child that only parses: no login of the user is its business."""
+    return {name: value for name, value in environment().items() if not name.startswith(PREFIX)}
 
 
 def fixed_folder() -> str:

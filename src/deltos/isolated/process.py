@@ -19,7 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from deltos.errors import Cancelled, ParserCrashed, ReadingStopped, TookTooLong
-from deltos.isolated.launch import command, environment, fixed_folder
+from deltos.isolated.launch import command, fixed_folder, parser_environment
 from deltos.isolated.wire import Reply, Request, TaskLimits, read_frame, write_frame
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=fixed_folder(),
-            env=environment(),
+            env=parser_environment(),
             start_new_session=sys.platform != "win32",  # Ctrl-C in a terminal is for the parent alone
         )
         self._requests, self._replies = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)

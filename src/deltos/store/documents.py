@@ -32,6 +32,8 @@ class SourceRow:
     generation: int = 0
     added_at: float = 0.0
     crawled_at: float = 0.0
+    auth: str = ""  # the name of the login that it is read with, never its value
+    browser: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +254,9 @@ class Sources(Protocol):
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
         """The addresses that could not be read, with the reason for each."""
+
+    def count_reason(self, source_id: str, reason: str) -> int:
+        """How many addresses were settled with that very reason."""
 
     def first_reason(self, source_id: str) -> str:
         """Why the first address, failures before others, gave no page; empty when no address says."""

@@ -11,7 +11,7 @@ from pathlib import Path
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 _OTHERS = 0o077
-_OUR_NAMES = frozenset({"projects", "locks", "toolsets", "memory-off", ".writable"})
+_OUR_NAMES = frozenset({"projects", "locks", "clones", "toolsets", "memory-off", ".writable"})
 
 
 def make_private_folder(folder: Path) -> None:

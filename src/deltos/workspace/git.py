@@ -1,8 +1,8 @@
-"""The one place that starts git, and only to read objects: commits, trees and blobs, by id or revision.
+"""The one place that starts git; `clones` has it fetch, all others read objects: commits, trees, blobs.
 
-git never sees the repository's own folder as such. It is pointed at a temporary one that holds our settings, the
-repository's references as plain text, and the way to its objects. So no setting, hook, filter, attribute, include or
-alias of the repository exists for it, it finds no repository by itself, has no work tree and no remote.
+To read, git never sees the repository's own folder as such. It is pointed at a temporary one that holds our settings,
+the repository's references as plain text, and the way to its objects. So no setting, hook, filter, attribute, include
+or alias of the repository exists for it, it finds no repository by itself, has no work tree and no remote.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +22,10 @@ from typing import TYPE_CHECKING
 from deltos.confinement import may_read
 from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
+from deltos.folders import walk_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from deltos.workspace.repository import Repository
 
@@ -36,6 +38,7 @@ _MAX_ALTERNATES = 5  # git follows them no deeper, either
 _MAX_ALTERNATES_BYTES = 100_000
 _LARGEST_MEMORY_BYTES = 4 << 30
 _PIECE_BYTES = 1 << 16
+_WATCH_SECONDS = 0.25
 _HEX = frozenset("0123456789abcdef")
 _ODD_IN_NAMES = frozenset(' ~^:?*[\\"')
 _running: set[subprocess.Popen[bytes]] = set()
@@ -117,26 +120,16 @@ class Git:
 
         Whoever no longer reads closes it, which ends git.
         """
-        source = self.folder / "input"
-        source.write_bytes(given)
-        with source.open("rb") as stdin:
-            with _starting:  # `stop_all` must not miss one that has just been started
-                process = subprocess.Popen(
-                    [self.program, "--no-pager", *arguments],
-                    stdin=stdin,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,  # it names folders of this machine
-                    cwd=self.folder,
-                    env=self._environment(),
-                    start_new_session=True,
-                )
-                _running.add(process)
-            try:
-                yield from _pieces(process, max_bytes, timeout_seconds)
-            finally:
-                _running.discard(process)
-        if process.returncode not in accepted:
-            raise GitFailed(f"git has no answer (exit status {process.returncode})")
+        return start_git(
+            self.program,
+            arguments,
+            folder=self.folder,
+            environment=self._environment(),
+            given=given,
+            accepted=accepted,
+            max_bytes=max_bytes,
+            timeout_seconds=timeout_seconds,
+        )
 
     def shallow(self) -> frozenset[str]:
         """The commits where a shallow clone ends: their parents are not there. None of a whole clone."""
@@ -151,33 +144,74 @@ class Git:
         return text if _is_id(text) else ""
 
     def _environment(self) -> dict[str, str]:
-        """All that git may know; nothing of our own environment but where programs are."""
-        nowhere = str(self.folder)
-        kept = {name: os.environ[name] for name in ("SYSTEMROOT", "COMSPEC", "PATHEXT") if name in os.environ}
-        return kept | {
-            "PATH": str(Path(self.program).parent),
-            "HOME": nowhere,
-            "XDG_CONFIG_HOME": nowhere,
-            "USERPROFILE": nowhere,
-            "TMPDIR": nowhere,
-            "TEMP": nowhere,
-            "TMP": nowhere,
-            "LC_ALL": "C",
-            "GIT_DIR": nowhere,
-            "GIT_OBJECT_DIRECTORY": str(self.objects),
-            "GIT_CEILING_DIRECTORIES": nowhere,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_SYSTEM": os.devnull,
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_ALLOW_PROTOCOL": "",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_PAGER": "cat",
-            "GIT_EDITOR": "false",
-        }
+        return closed_environment(self.program, self.folder) | {"GIT_OBJECT_DIRECTORY": str(self.objects)}
+
+
+def closed_environment(program: str, folder: Path) -> dict[str, str]:
+    """All that git may know; nothing of our own environment but where programs are. No protocol is allowed."""
+    nowhere = str(folder)
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "COMSPEC", "PATHEXT") if name in os.environ}
+    return kept | {
+        "PATH": str(Path(program).parent),
+        "HOME": nowhere,
+        "XDG_CONFIG_HOME": nowhere,
+        "USERPROFILE": nowhere,
+        "TMPDIR": nowhere,
+        "TEMP": nowhere,
+        "TMP": nowhere,
+        "LC_ALL": "C",
+        "GIT_DIR": nowhere,
+        "GIT_CEILING_DIRECTORIES": nowhere,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+        "GIT_EDITOR": "false",
+    }
+
+
+def start_git(
+    program: str,
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    given: bytes = b"",
+    accepted: Sequence[int] = (0,),
+    max_bytes: int = MAX_OUTPUT_BYTES,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    too_much: Callable[[], str] = lambda: "",
+) -> Generator[bytes]:
+    """What a git that runs in `folder` prints, piece by piece; it ends with this, and with the program.
+
+    `too_much` is asked again and again while it runs, and says why it is to be stopped.
+    """
+    source = folder / "input"
+    source.write_bytes(given)
+    with source.open("rb") as stdin:
+        with _starting:  # `stop_all` must not miss one that has just been started
+            process = subprocess.Popen(
+                [program, "--no-pager", *arguments],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # it names folders of this machine
+                cwd=folder,
+                env=dict(environment),
+                start_new_session=True,
+            )
+            _running.add(process)
+        try:
+            yield from _pieces(process, max_bytes, timeout_seconds, too_much)
+        finally:
+            _running.discard(process)
+    if process.returncode not in accepted:
+        raise GitFailed(f"git has no answer (exit status {process.returncode})")
 
 
 @contextmanager
@@ -215,19 +249,25 @@ def find_git(project: Path) -> str:
     return ""
 
 
-def _pieces(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float) -> Generator[bytes]:
+def _pieces(
+    process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float, too_much: Callable[[], str]
+) -> Generator[bytes]:
     """What a process prints; it ends with this, whatever happens."""
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        _kill(process)
-
     if process.stdout is None:  # never: it is a pipe
         raise GitFailed("git cannot be heard")
-    timer = threading.Timer(timeout_seconds, stop)
-    timer.daemon = True
-    timer.start()
+    ended, stopped = threading.Event(), list[str]()
+
+    def watch() -> None:
+        deadline = time.monotonic() + timeout_seconds
+        while not ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
+            is_late = time.monotonic() >= deadline
+            reason = f"git took longer than {timeout_seconds:g} seconds" if is_late else too_much()
+            if reason:
+                stopped.append(reason)
+                _kill(process)
+                return
+
+    threading.Thread(target=watch, name="deltos-git", daemon=True).start()
     left = max_bytes
     try:
         _limit_memory(process.pid)
@@ -244,9 +284,9 @@ def _pieces(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: f
         process.wait()
         raise
     finally:
-        timer.cancel()
-    if late.is_set():
-        raise GitStopped(f"git took longer than {timeout_seconds:g} seconds and was stopped")
+        ended.set()
+    if stopped:
+        raise GitStopped(f"{stopped[0]} and was stopped")
     if left < 0:
         raise GitStopped(f"git answered more than {max_bytes // 1_000_000} MB and was stopped")
 
@@ -301,7 +341,7 @@ def _references(repository: Repository) -> dict[str, str]:
     with FileTree(repository.common) as tree:
         for line in _read(tree, "packed-refs").split("\n"):
             target, _, name = line.partition(" ")
-            if _is_id(target) and _is_reference_name(name):
+            if _is_id(target) and is_reference_name(name):
                 found[name] = target
         for name in _loose_names(tree):
             if target := _reference(tree, name):
@@ -310,29 +350,18 @@ def _references(repository: Repository) -> dict[str, str]:
 
 
 def _loose_names(tree: FileTree) -> Iterator[str]:
-    pending, seen = ["refs"], 0
-    while pending:
-        folder = pending.pop()
-        try:
-            entries = tree.entries(folder)
-        except FileRefused:
-            continue
-        for entry in entries:
-            seen += 1
-            name = f"{folder}/{entry.name}"
-            if seen > MAX_REFERENCES:
-                raise GitFailed(f"The repository has more than {MAX_REFERENCES:,} references")
-            if entry.is_folder:
-                pending.append(name)
-            elif entry.is_file and _is_reference_name(name):
-                yield name
+    for seen, (name, entry) in enumerate(walk_entries(tree, top="refs")):
+        if seen >= MAX_REFERENCES:
+            raise GitFailed(f"The repository has more than {MAX_REFERENCES:,} references")
+        if entry.is_file and is_reference_name(name):
+            yield name
 
 
 def _reference(tree: FileTree, name: str) -> str:
     """The id in a reference's file, or the name of another reference; empty when it holds neither."""
     text = _read(tree, name, _MAX_REFERENCE_BYTES).strip()
     target = text.removeprefix("ref:").strip()
-    is_valid = _is_reference_name(target) if text.startswith("ref:") else _is_id(target)
+    is_valid = is_reference_name(target) if text.startswith("ref:") else _is_id(target)
     return target if is_valid else ""
 
 
@@ -340,7 +369,7 @@ def _is_id(text: str) -> bool:
     return len(text) in (40, 64) and _HEX.issuperset(text)
 
 
-def _is_reference_name(name: str) -> bool:
+def is_reference_name(name: str) -> bool:
     """Whether git would take a name for that of a reference."""
     parts = name.split("/")
     if len(parts) < 2 or parts[0] != "refs" or ".." in name or "@{" in name or not name.isprintable():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.model import FoundDescription, Passage
 from deltos.domains.docs.search import DocsRequest
+from deltos.logins import Logins
 from deltos.store.sqlite.library import SqliteLibrary
 from tests.loopback import LOOPBACK
 from tests.poison import PoisonedParser, short_limits
@@ -128,7 +130,15 @@ def desk(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
     parser = PoisonedParser(workers, store.stopped, limits=short_limits)
     parser.log = tmp_path / "hostile.log"
-    docs = open_docs(store, private_hosts=LOOPBACK, apis=descriptions, parser=parser, clock=clock)
+    docs = open_docs(
+        store,
+        private_hosts=LOOPBACK,
+        clones=tmp_path / "home" / "clones",
+        logins=Logins.from_environment(os.environ),
+        apis=descriptions,
+        parser=parser,
+        clock=clock,
+    )
     root = tmp_path / "project"
     root.mkdir()
     yield Desk(docs, time, descriptions, root, parser, store)

@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from deltos.confinement import check_folder, told
 from deltos.domains.apis.detect import kind_of
@@ -17,6 +17,7 @@ from deltos.errors import FileRefused, NotFound, NothingToIndex, ReadingStopped,
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import TOO_LARGE, FileTree, read_below
+from deltos.folders import walk_entries
 from deltos.guarded import Task
 from deltos.isolated.wire import Reply
 
@@ -180,22 +181,12 @@ class _Walk:
 
     def files(self) -> Iterator[str]:
         """The regular files, each before those in the folders beside it; links are not followed."""
-        pending, seen = [""], 0
-        while pending:
-            folder = pending.pop()
-            try:
-                entries = self.tree.entries(folder)
-            except FileRefused:
-                continue
-            prefix = f"{folder}/" if folder else ""
-            for entry in entries:
-                seen += 1
-                if seen > MAX_FILES:
-                    self.is_cut = True
-                    return
-                if entry.is_file:
-                    yield prefix + entry.name
-            pending += [prefix + entry.name for entry in reversed(entries) if _is_entered(entry)]
+        for seen, (path, entry) in enumerate(walk_entries(self.tree, enters=_is_entered)):
+            if seen >= MAX_FILES:
+                self.is_cut = True
+                return
+            if entry.is_file:
+                yield path
 
 
 def _is_entered(entry: Entry) -> bool:
@@ -227,11 +218,23 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
     except SourceError:
         if not _may_be_graphql(url):
             raise
+    if introspected := _introspected_by_get(url, network):
+        return introspected
     query = json.dumps({"query": INTROSPECTION_QUERY}).encode()
     answer = network.post(url, query, "application/json")
     if b'"__schema"' not in answer.body:
         raise SourceError(f"{url} did not answer an introspection query", hint="Give the schema as a file instead.")
     return ApiDocument(answer.body, answer.url, urlsplit(url).hostname or "")
+
+
+def _introspected_by_get(url: str, network: Network) -> ApiDocument | None:
+    """The schema of an endpoint that answers queries in its address; None where it does not."""
+    try:
+        answer = network.get(f"{url.partition('?')[0]}?query={quote(' '.join(INTROSPECTION_QUERY.split()))}")
+    except SourceError:
+        return None
+    is_schema = b'"__schema"' in answer.body and not answer.body.lstrip().startswith(b"<")
+    return ApiDocument(answer.body, url, urlsplit(url).hostname or "") if is_schema else None
 
 
 def _may_be_graphql(url: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import with_confinement
 from deltos.domains.docs.crawl import Clock, Crawl
 from deltos.domains.docs.running import Logbook, read_run, write_run
-from deltos.errors import DeltosError
+from deltos.errors import BadRequest, DeltosError, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,7 @@ class Crawls:
 
     def resume(self) -> list[str]:
         """Go on with every crawl that was stopped in order; returns their source ids. What died is left to people."""
+        self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
         unfinished = [source_id for source_id in self.store.open_crawls() if not self.died(source_id)]
         for source_id in unfinished:
             self.start(source_id)
@@ -84,7 +85,11 @@ class Crawls:
         if source is None:
             return False
         parser = self.opener.parser()
-        origin = self.opener.open(source, parser)
+        try:
+            origin = self.opener.open(source, parser)
+        except (SourceError, BadRequest) as exc:  # its login is not configured any more, say
+            self.store.end_crawl(source.id, "failed", str(exc), self.clock.now())
+            return True
         logbook = Logbook(claim, run)
         try:
             Crawl(
@@ -94,6 +99,8 @@ class Crawls:
         finally:
             logbook.close()
             origin.close()
+            if self.store.source(source.id) is None:  # removed meanwhile, perhaps by another process
+                self.opener.clones.remove(source.id)
         return True
 
     def died(self, source_id: str) -> Run | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.docs.index import index_words
 from deltos.domains.docs.model import PageReading, Skipped, Unchanged
 from deltos.domains.docs.readers import Readers, run_aside
-from deltos.domains.docs.website import GONE
+from deltos.domains.docs.website import GONE, NEEDS_BROWSER
 from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
 from deltos.store.documents import Batch, CrawlAddress
 
@@ -30,7 +30,7 @@ MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many ot
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _MOST_COUNTED = 100_000
-_NO_TEXT = "the page has no text; pages that a script fills in the browser cannot be read"
+_NO_TEXT = "the page has no text"
 _LONGEST_NAP_SECONDS = 0.5  # how long a stop request can go unnoticed
 
 
@@ -296,4 +296,9 @@ class Crawl:
             told.append(f"the limit of {source.max_pages} pages left out {count}")
         if count := frontier.beyond_depth.told(frontier.met):
             told.append(f"max_depth {source.max_depth} left out {count}")
-        return f"{' and '.join(told)}; remove the source and add it with a larger limit for more" if told else ""
+        cut = f"{' and '.join(told)}; remove the source and add it with a larger limit for more" if told else ""
+        return "; ".join(filter(None, (cut, self._unrendered())))
+
+    def _unrendered(self) -> str:
+        count = self._store.count_reason(self._source.id, NEEDS_BROWSER)
+        return f"{count} {'page' if count == 1 else 'pages'}: {NEEDS_BROWSER}" if count else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from deltos.clones.shelf import Clones
 from deltos.domains.docs.background import Crawls
 from deltos.domains.docs.crawl import Clock
 from deltos.domains.docs.library import Library
@@ -15,6 +16,7 @@ from deltos.domains.docs.search import DocsSearch
 from deltos.domains.docs.source import Opener
 from deltos.guarded import GuardedParser
 from deltos.isolated.process import Workers
+from deltos.logins import NO_LOGINS, Logins
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import ApiCatalog
     from deltos.embed.protocol import Embedder
     from deltos.fetch.http import HttpClient
+    from deltos.logins import Login
     from deltos.meaning import Meaning
     from deltos.store.library import LibraryStore
 
@@ -61,6 +64,9 @@ def open_docs(
     *,
     private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
+    clones: Path | None = None,
+    logins: Logins = NO_LOGINS,
+    browser: str = "",
     apis: ApiCatalog | None = None,
     parser: GuardedParser | None = None,
     clock: Clock | None = None,
@@ -70,14 +76,23 @@ def open_docs(
     descriptions = apis or NoApis()
     clock = clock or Clock()
 
-    def client() -> HttpClient:
+    def client(login: Login | None = None) -> HttpClient:
         from deltos.fetch.http import HttpClient  # deferred: searching needs no network
 
-        return HttpClient(private_hosts=private_hosts)
+        return HttpClient(private_hosts=private_hosts, login=login)
 
     guarded = parser or GuardedParser(Workers(), store.stopped)
     parsing = threading.BoundedSemaphore(MOST_PARSING_CRAWLS)
-    opener = Opener(client, descriptions, lambda: guarded.taking_turns(_Turn(parsing)), environments, clock.monotonic)
+    opener = Opener(
+        client,
+        descriptions,
+        lambda: guarded.taking_turns(_Turn(parsing)),
+        Clones(clones, private_hosts, client),
+        environments,
+        logins,
+        browser,
+        clock.monotonic,
+    )
 
     @cache
     def meaning() -> Meaning | None:

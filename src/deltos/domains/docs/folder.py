@@ -6,7 +6,7 @@ import hashlib
 import zlib
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
@@ -26,11 +26,18 @@ if TYPE_CHECKING:
     from deltos.markup.formats import Format
     from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
 
-_SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
-_INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
+SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
+INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
 _MAX_INCLUDED_BYTES = 1_000_000
-_API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
-_WALKED = SUFFIXES | _API_SUFFIXES | MAN_SUFFIXES | {PACKED_SUFFIX}
+API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
+_WALKED = SUFFIXES | API_SUFFIXES | MAN_SUFFIXES | {PACKED_SUFFIX}
+
+
+class Readable(Protocol):
+    """Where files are read from."""
+
+    def read(self, path: str, max_bytes: int, /) -> bytes:
+        """The content of a regular file; raises FileRefused for everything else."""
 
 
 class Folder:
@@ -82,8 +89,8 @@ class Folder:
                 if address.url.endswith(PACKED_SUFFIX):
                     data = _unpacked(data)
                 if form in ("markdown", "rst", "asciidoc"):
-                    data, includes = _with_includes(tree, relative, form, data)
-                    stamp += _INCLUDES * includes
+                    data, includes = with_includes(tree, relative, form, data)
+                    stamp += INCLUDES * includes
         except FileRefused as refused:
             if refused.reason in (LINK, NOT_REGULAR):
                 return Skipped(refused.reason)
@@ -93,7 +100,7 @@ class Folder:
             return self._not_a_page(path, data)
         if known and known.etag == stamp and known.hash == digest:
             return Unchanged()
-        if data.startswith(_SIGNATURE):
+        if data.startswith(SIGNATURE):
             return Skipped("a signature")
         if form == "man" and not is_man_page(data):
             leads_on = data.startswith(b".so ")
@@ -111,9 +118,9 @@ class Folder:
 
     def _wants(self, relative: str) -> bool:
         source = self._source
-        if source.include and not _matches(relative, source.include):
+        if source.include and not matches_any(relative, source.include):
             return False
-        return not _matches(relative, source.exclude)
+        return not matches_any(relative, source.exclude)
 
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
@@ -135,7 +142,7 @@ def _unpacked(data: bytes) -> bytes:
     return unpacked
 
 
-def _with_includes(tree: FileTree, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
+def with_includes(tree: Readable, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
     """A page with the files of the folder that it includes, and whether it includes any."""
     try:
         text = data.decode("utf-8")
@@ -146,7 +153,7 @@ def _with_includes(tree: FileTree, path: str, form: Format, data: bytes) -> tupl
     return expanded.encode(), bool(includer.tried)
 
 
-def _included(tree: FileTree, path: str) -> str | None:
+def _included(tree: Readable, path: str) -> str | None:
     """The text of a file that a page includes; hidden files are nobody's documentation."""
     if any(part.startswith(".") for part in path.split("/")):
         return None
@@ -160,5 +167,6 @@ def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading
     return PageReading((text.row(url, url, etag=stamp, digest=digest),))
 
 
-def _matches(relative: str, globs: tuple[str, ...]) -> bool:
+def matches_any(relative: str, globs: tuple[str, ...]) -> bool:
+    """Whether one of the globs fits a path or its end."""
     return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import may_show
-from deltos.domains.docs.api_page import description_addresses
+from deltos.confinement import is_confined, may_show
+from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.pages import SECTION_SEPARATOR
@@ -27,7 +27,7 @@ from deltos.domains.docs.versions import (
     of_version,
     same_version,
 )
-from deltos.errors import BadArgument, DeltosError, NotFound, ReadingStopped, SourceError
+from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 DEPENDENCIES = "deps:"
 _API_PAGE = re.compile(
-    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|(?:index|swagger|redoc)\.html)/?$", re.IGNORECASE
+    r"/(?:docs|redoc|reference|scalar|swagger-ui|api|graphi?ql|playground|altair|voyager|(?:index|swagger|redoc|graphi?ql)\.html)/?$",
+    re.IGNORECASE,
 )
 _API_FILE = re.compile(
     r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
@@ -73,6 +74,8 @@ class NewSource:
     exclude: tuple[str, ...] = ()
     max_pages: int = 0
     max_depth: int = 0
+    auth: str = ""
+    browser: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,9 @@ class Library:
             return self._add_dependencies(request)
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
+        self._opener.logins.find(request.auth.strip(), address.url)  # refused at once, not by the crawl
+        if request.browser and is_confined() and not self._opener.browser:
+            raise Forbidden("No browser is switched on for callers", hint="Set DELTOS_BROWSER where the server runs.")
         name = request.name.strip() or default_name(address.url)
         source = self._versioned(
             SourceRow(
@@ -149,13 +155,15 @@ class Library:
                 name=name,
                 kind=address.kind,
                 url=address.url,
-                version=request.version.strip(),
-                include=request.include,
+                version=request.version.strip() or address.version,
+                include=request.include or address.include,
                 exclude=request.exclude,
                 max_pages=_most_pages(request.max_pages, address.kind),
                 max_depth=max(0, request.max_depth),
                 project_root=request.project_root.as_posix(),
                 added_at=self._now(),
+                auth=request.auth.strip(),
+                browser=request.browser,
             )
         )
         self._refuse_duplicate(source)
@@ -165,6 +173,8 @@ class Library:
 
     def _versioned(self, source: SourceRow) -> SourceRow:
         """A source with the version that it has; a package of another version than the one wanted is refused."""
+        if source.kind == "git":
+            return replace(source, version=self._opener.version_of(_of_default_branch(source)))
         version = self._opener.version_of(source)
         if source.version and source.version != LATEST and not same_version(version, source.version):
             raise BadArgument(
@@ -220,9 +230,11 @@ class Library:
             from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
 
             may_be_api = _API_FILE.search(url.partition("?")[0])
-            client = self._opener.client()
+            client = self._opener.client(None)
             try:
                 client.check(url)
+                if request.auth:  # what is read with a login is not for everybody, as APIs are
+                    return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
                 if not may_be_api and _API_PAGE.search(url.partition("?")[0]):
                     url, data = self._shown_description(client, url)
@@ -230,16 +242,28 @@ class Library:
                 client.close()
             if data and self._apis.recognises(data):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
-            if url.endswith("/graphql"):
-                return self._as_endpoint(FoundDescription(request.name, url, request.version))
+            if url.endswith("/graphql") or url != address.url:
+                line = self._as_endpoint(FoundDescription(request.name, url, request.version))
+                if line or url == address.url:
+                    return line
+                raise SourceError(
+                    f"The page is for the GraphQL endpoint {url}, which offers its schema neither as a file nor to"
+                    " introspection",
+                    hint="Give the schema as a file.",
+                )
         return ""
 
     def _shown_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
-        """The description that a page of Swagger UI or its like shows, with its address; nothing for other pages."""
+        """The description that a page of Swagger UI or its like shows, with its address; without one, the endpoint that
+        a page of GraphiQL asks, or the page."""
         from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
 
+        endpoint = ""
         try:
-            addresses = description_addresses(client.get(page).body, page)
+            body = client.get(page).body
+            addresses = description_addresses(body, page)
+            if endpoint := graphql_endpoint(body, page):
+                addresses += schema_addresses(body, page)
             # A page may lead to a script and that to the description; one that leads ever on is none of these.
             for at in range(_MOST_ADDRESSES_OF_PAGE):
                 if at >= len(addresses):
@@ -252,7 +276,7 @@ class Library:
             raise
         except SourceError:
             pass  # then it is crawled, which tells why it cannot be read
-        return page, b""
+        return endpoint or page, b""
 
     def _as_endpoint(self, description: FoundDescription) -> str:
         """Add a live endpoint; empty when it turns out to be an ordinary page."""
@@ -314,6 +338,7 @@ class Library:
         brought = self._apis.brought_by(source.id)
         self._index.remove_source(source.id)
         self._apis.remove_brought(source.id)
+        self._opener.clones.remove(source.id)
         return Removed(source, totals.pages, totals.chunks, brought)
 
     # ------------------------------------------------------------------ what is installed
@@ -473,9 +498,15 @@ def _most_pages(wanted: int, kind: Kind) -> int:
 
 def _is_shown(source: SourceRow) -> bool:
     """Whether this call may be shown a source: files of a project, or packages installed in it, are the project's."""
-    if source.kind == "website":
+    is_elsewhere = "://" in source.url
+    if is_elsewhere and not source.auth:
         return True
-    return may_show(Path(source.url if source.kind == "folder" else source.project_root))
+    return may_show(Path(source.url if source.kind in ("folder", "git") and not is_elsewhere else source.project_root))
+
+
+def _of_default_branch(source: SourceRow) -> SourceRow:
+    """A repository of which the latest is wanted: its default branch."""
+    return replace(source, version="") if source.version.lower() == LATEST else source
 
 
 def _is_same(source: SourceRow, new: SourceRow) -> bool:

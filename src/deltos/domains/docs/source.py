@@ -5,29 +5,38 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from deltos.clones.address import local_path_of, parse_repository
+from deltos.clones.files import find_local
+from deltos.confinement import told
 from deltos.domains.docs.folder import Folder
 from deltos.domains.docs.installed import same_name
 from deltos.domains.docs.node_package import NpmPackage
 from deltos.domains.docs.python_package import PythonPackage
+from deltos.domains.docs.rendering import Rendering
+from deltos.domains.docs.repository import Checkout, GitRepository
 from deltos.domains.docs.website import Website
 from deltos.errors import BadArgument
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import allowed_path
 from deltos.fetch.url import normalise
 from deltos.files import given_path
+from deltos.logins import NO_LOGINS, Logins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from deltos.clones.shelf import Clones
     from deltos.domains.docs.model import ApiCatalog, Origin
     from deltos.fetch.http import HttpClient
     from deltos.guarded import Parser
+    from deltos.logins import Login
     from deltos.store.documents import SourceRow
 
-Kind = Literal["website", "folder", "pypi", "npm"]
+Kind = Literal["website", "folder", "git", "pypi", "npm"]
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")
 _PACKAGE = re.compile(r"^(pypi|npm):(@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)$")
@@ -39,6 +48,8 @@ class Address:
 
     kind: Kind
     url: str
+    version: str = ""  # where the address itself names a branch or tag
+    include: tuple[str, ...] = ()
 
 
 def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
@@ -46,6 +57,12 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Ad
     text = text.strip()
     if package := package_address(text):
         return package
+    if repository := parse_repository(text):
+        require_web_address(repository.url)
+        include = (f"{repository.folder}/*",) if repository.folder else ()
+        return Address("git", repository.url, repository.reference, include)
+    if (written := local_path_of(text)) is not None:
+        return _local_repository(allowed_path(project_root / given_path(written), roots))
     scheme = _SCHEME.match(text)
     if scheme and scheme.group(1).lower() in ("http", "https"):
         require_web_address(text)
@@ -53,11 +70,13 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Ad
     if scheme and len(scheme.group(1)) > 1:  # one letter is a drive
         raise BadArgument(
             f"'{scheme.group(1)}:' addresses are not read",
-            hint="Give an http(s) address, a local path, pypi:NAME, npm:NAME or deps:.",
+            hint="Give an http(s) address, a git repository, a local path, pypi:NAME, npm:NAME or deps:.",
         )
     if not text:
         raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
     path = allowed_path(project_root / given_path(text), roots)
+    if not (path / ".git").exists() and path.is_dir() and find_local(path):  # nothing but a store of objects
+        return Address("git", path.as_posix())
     return Address("folder", path.as_posix())
 
 
@@ -70,21 +89,38 @@ def package_address(text: str) -> Address | None:
     return Address("npm", f"npm:{name}") if kind == "npm" else Address("pypi", f"pypi:{same_name(name)}")
 
 
+def _local_repository(path: Path) -> Address:
+    if not path.is_dir() or find_local(path) is None:
+        raise BadArgument(
+            f"{told(str(path))} is no git repository", hint="Give a folder by its path, without file: before it."
+        )
+    return Address("git", path.as_posix())
+
+
 @dataclass(frozen=True, slots=True)
 class Opener:
     """Opens sources of every kind."""
 
-    client: Callable[[], HttpClient]
+    client: Callable[[Login | None], HttpClient]
     apis: ApiCatalog
     parser: Callable[[], Parser]  # one for each crawl
+    clones: Clones
     environments: tuple[Path, ...] = ()
+    logins: Logins = NO_LOGINS
+    browser: str = ""  # the program, where it is not found by itself
     monotonic: Callable[[], float] = time.monotonic
 
     def open(self, source: SourceRow, parser: Parser) -> Origin:
         """The origin that reads `source`."""
         match source.kind:
             case "website":
-                return Website(source, self.client(), self.apis, parser=parser, clock=self.monotonic)
+                client = self.client(self.logins.find(source.auth, source.url))
+                return Website(
+                    source, client, self.apis, parser=parser, clock=self.monotonic, rendering=self._rendering(source)
+                )
+            case "git":
+                login = partial(self.logins.find, source.auth, source.url)
+                return GitRepository(source, self.apis, Checkout(self.clones, login))
             case "pypi":
                 return PythonPackage(source, self.environments, parser)
             case "npm":
@@ -92,9 +128,18 @@ class Opener:
             case _:
                 return Folder(source, self.apis)
 
+    def _rendering(self, source: SourceRow) -> Rendering | None:
+        if not source.browser:
+            return None
+        from deltos.browser.render import Renderer  # deferred: few sources need one
+        from deltos.fetch.http import HttpClient
+
+        return Rendering(Renderer(self.browser), None if source.auth else HttpClient())
+
     def version_of(self, source: SourceRow) -> str:
-        """The version that an installed package has now; what the user said for everything else."""
-        if source.kind not in ("pypi", "npm"):
+        """The version that a package or repository has now; what the user said for everything else."""
+        is_known = source.kind == "git" and source.generation  # the same branch or tag, whatever it is now
+        if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version
         origin = self.open(source, self.parser())
-        return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
+        return origin.version if isinstance(origin, PythonPackage | NpmPackage | GitRepository) else source.version

@@ -96,6 +96,8 @@ class DocsTools:
                 exclude=tuple(call.texts("exclude")),
                 max_pages=call.number("max_pages"),
                 max_depth=call.number("max_depth"),
+                auth=call.text("auth"),
+                browser=call.flag("browser"),
             )
         )
         for source in added.sources:
@@ -189,7 +191,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "add_source", "docs", "Add source",
-            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all).",
+            "Add a website, git repo, folder, file, API, pypi:NAME, npm:NAME or deps: (all).",
             (
                 Parameter("url", "string", "Where it is", aliases=("source",)),
                 Parameter("name", "string", "To call it", "", listed=False),
@@ -202,6 +204,8 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
                 Parameter(
                     "max_depth", "integer", "Most links away; 0: any", 0, minimum=0, maximum=1_000, listed=False
                 ),
+                Parameter("auth", "string", "Variable DELTOS_AUTH_… with the login, or netrc", "", listed=False),
+                Parameter("browser", "boolean", "Render pages in the installed browser", False, listed=False),
             ),
             lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,
         ),

@@ -19,6 +19,7 @@ from deltos.fetch.robots import Robots, parse_robots
 from deltos.fetch.sitemap import UnreadSitemap, parse_sitemap, sitemap_addresses
 from deltos.fetch.url import SiteScope, folder_of, normalise
 from deltos.guarded import Task
+from deltos.logins import HOW_TO_LOG_IN
 from deltos.markup.formats import format_of
 from deltos.markup.markdown import parse_markdown
 from deltos.markup.model import Link
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from deltos.domains.docs.pages import PageText
+    from deltos.domains.docs.rendering import Rendering
     from deltos.fetch.http import HttpClient, HttpResponse
     from deltos.fetch.robots import SiteRules
     from deltos.fetch.sitemap import Sitemap
@@ -40,6 +42,8 @@ _MOST_QUERIES_PER_PATH = 30  # calendars and filters generate addresses without 
 _MOST_SITEMAPS = 50
 _RULES_PAUSE_SECONDS = 0.2  # until another thread has read robots.txt
 GONE = frozenset((404, 410))
+NEEDS_BROWSER = "needs a browser: it has no text before its scripts run; add the source anew with browser (--browser)"
+_LONGEST_NOTICE = 300  # characters of "please enable JavaScript"
 _LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
 _SMALLEST_FULL_TEXT = 2_000  # bytes; a shorter llms-full.txt is a stub or an error page
 _LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
@@ -61,8 +65,10 @@ class Website:
         *,
         parser: Parser,
         clock: Callable[[], float],
+        rendering: Rendering | None = None,
     ) -> None:
         self._source = source
+        self._rendering = rendering
         self._client = client
         self._apis = apis
         self._parser = parser
@@ -118,6 +124,7 @@ class Website:
         except FetchFailed as exc:
             return self._failed(known, host, exc)
         self._pace.answered(host)
+        response = self._rendered(address, response)
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
         if response.not_modified or (known and known.hash == digest):
             return Unchanged()
@@ -134,8 +141,10 @@ class Website:
         return 0.0
 
     def close(self) -> None:
-        """Close idle connections."""
+        """Close idle connections, end the browser."""
         self._client.close()
+        if self._rendering:
+            self._rendering.close()
 
     # ------------------------------------------------------------------ one page
 
@@ -148,6 +157,14 @@ class Website:
             return rules
         finally:
             self._asking.discard(host)
+
+    def _rendered(self, address: CrawlAddress, response: HttpResponse) -> HttpResponse:
+        """The page as a browser shows it, where the source wants that; it is never known to be unchanged before."""
+        is_page = format_of(response.url, response.media_type) == "html" and normalise(response.url) == address.url
+        if self._rendering is None or response.not_modified or not is_page:
+            return response
+        html = self._rendering.html(response, self._client, self._robots)
+        return replace(response, body=html, charset="utf-8", etag="", last_modified="")
 
     def _forbidden(self, address: CrawlAddress) -> Skipped:
         if address.depth == 0:
@@ -179,7 +196,7 @@ class Website:
         self, address: CrawlAddress, response: HttpResponse, digest: bytes, page: WebPage
     ) -> PageReading | Skipped:
         if page.wants_login:
-            raise SourceError("The page asks for a login", hint="Only pages that anybody can read are indexed.")
+            raise SourceError("The page asks for a login", hint=HOW_TO_LOG_IN)
         if page.says_missing:
             # As if the server had said so: a page that was there goes, and a new one is listed with the reason.
             raise FetchFailed(f"It answers, but says that there is no such page ('{page.says_missing}')", status=404)
@@ -190,6 +207,8 @@ class Website:
             return Skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
         if page.asks_not_to_index and address.depth > 0:
             return Skipped("the page asks not to be indexed", leads_to)
+        if page.is_filled_by_script and self._rendering is None:
+            return Skipped(NEEDS_BROWSER, leads_to)
         rows = (
             text.row(url, address.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
             for url, text in page.texts
@@ -197,6 +216,8 @@ class Website:
         return PageReading(tuple(rows), leads_to)
 
     def _not_a_page(self, url: str, response: HttpResponse) -> Skipped:
+        if self._source.auth:
+            return Skipped("behind a login only pages are read")
         if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             source = self._source
@@ -311,6 +332,7 @@ class WebPage:
     wants_login: bool = False
     asks_not_to_index: bool = False
     says_missing: str = ""
+    is_filled_by_script: bool = False
 
 
 def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
@@ -324,8 +346,15 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     if canonical == url and not document.wants_login:
         texts = _pages_of_full_text(url, raw.data) or ((url, text_of(document, links)),)
     leads_to = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
-    missing = _says_missing(document)
-    return WebPage(texts, leads_to, canonical, "", document.wants_login, document.asks_not_to_index, missing)
+    return WebPage(
+        texts,
+        leads_to,
+        canonical,
+        wants_login=document.wants_login,
+        asks_not_to_index=document.asks_not_to_index,
+        says_missing=_says_missing(document),
+        is_filled_by_script=_is_empty_shell(raw, texts),
+    )
 
 
 def _says_missing(document: Document) -> str:
@@ -342,6 +371,14 @@ def _says_missing(document: Document) -> str:
         if words.startswith(_MISSING_CODES) or any(phrase in words for phrase in _MISSING_PHRASES):
             return heading[:_SHOWN_HEADING]
     return ""
+
+
+def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bool:
+    """Whether a page is HTML with scripts and no text, or a word that a script is needed."""
+    if raw.format != "html" or not texts or b"<script" not in raw.data.lower():
+        return False
+    text = " ".join(chunk.text for _, page in texts for chunk in page.chunks)
+    return not text or (len(text) < _LONGEST_NOTICE and "javascript" in text.lower())
 
 
 def names_its_pages(data: bytes) -> bool:

@@ -21,6 +21,7 @@ from deltos.domains.memory.payload import LARGEST_INPUT, Payload
 from deltos.domains.memory.transcripts import claude, codex, gemini
 from deltos.errors import FileRefused, NotFound
 from deltos.files import FileTree
+from deltos.folders import walk_entries
 from deltos.store.observations import MinedFile
 from deltos.text.times import micros, parse_iso
 from deltos.workspace.identity import folder_in_checkout, normalise_remote, path_identity
@@ -128,33 +129,25 @@ def find_transcripts(place: Path, report: Mined) -> list[Transcript]:
     if not real.is_dir():
         status = real.stat()
         return [Transcript(real.parent, real.name, status.st_size, status.st_mtime_ns)]
-    found: list[Transcript] = []
     with FileTree(real) as tree:
-        _walk(tree, real, "", found, report)
-    return found
+        return _walk(tree, real, report)
 
 
-def _walk(tree: FileTree, root: Path, top: str, found: list[Transcript], report: Mined) -> None:
-    waiting = [top]
-    while waiting:
-        folder = waiting.pop()
-        try:
-            entries = tree.entries(folder)
-        except FileRefused as exc:
-            report.fail(str(root / folder), exc.reason)
+def _walk(tree: FileTree, root: Path, report: Mined) -> list[Transcript]:
+    found: list[Transcript] = []
+    for path, entry in walk_entries(
+        tree,
+        enters=lambda folder: folder.name != "subagents",
+        refused=lambda folder, reason: report.fail(str(root / folder), reason),
+        deepest=_DEEPEST_FOLDER,
+    ):
+        if entry.is_folder or not _may_be_session(path):
             continue
-        for entry in entries:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.is_folder:
-                if path.count("/") >= _DEEPEST_FOLDER:
-                    report.fail(str(root / path), f"a folder below {_DEEPEST_FOLDER} others is not looked at")
-                elif entry.name != "subagents":
-                    waiting.append(path)
-            elif _may_be_session(path):
-                if len(found) >= _MOST_FILES:
-                    report.fail(str(root), f"more than {_MOST_FILES:,} files; the rest is not looked at")
-                    return
-                found.append(Transcript(root, path, entry.size_bytes, entry.mtime_ns))
+        if len(found) >= _MOST_FILES:
+            report.fail(str(root), f"more than {_MOST_FILES:,} files; the rest is not looked at")
+            break
+        found.append(Transcript(root, path, entry.size_bytes, entry.mtime_ns))
+    return found
 
 
 def _may_be_session(path: str) -> bool:

@@ -84,6 +84,16 @@ DOCS_003 = Migration(
     """,
 )
 
+# How a source is read: the name of a login, and whether a browser renders its pages.
+DOCS_004 = Migration(
+    "docs-004-access",
+    """
+    ALTER TABLE docs_source ADD COLUMN auth TEXT NOT NULL DEFAULT '';
+    ALTER TABLE docs_source ADD COLUMN browser INTEGER NOT NULL DEFAULT 0;
+    """,
+)
+
+
 _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 
 
@@ -106,11 +116,11 @@ class SqliteSources:
     def add_source(self, source: SourceRow) -> None:
         with self.database.write() as connection:
             connection.execute(
-                "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     source.id, source.name, source.kind, source.url, source.version, json.dumps(source.include),
                     json.dumps(source.exclude), source.max_pages, source.max_depth, source.project_root,
-                    source.generation, source.added_at, source.crawled_at,
+                    source.generation, source.added_at, source.crawled_at, source.auth, source.browser,
                 ),
             )  # fmt: skip
 
@@ -197,6 +207,12 @@ class SqliteSources:
         )
         return [CrawlAddress(*row) for row in rows]
 
+    def count_reason(self, source_id: str, reason: str) -> int:
+        row = self.database.read().execute(
+            "SELECT COUNT(*) FROM docs_place WHERE source_id = ? AND reason = ?", (source_id, reason)
+        )
+        return int(row.fetchone()[0])
+
     def first_reason(self, source_id: str) -> str:
         row = (
             self.database.read()
@@ -247,6 +263,7 @@ def _source(row: Sequence[Any]) -> SourceRow:
     values = dict(zip(_SOURCE_COLUMNS, row, strict=True))
     for globs in ("include", "exclude"):
         values[globs] = tuple(json.loads(values[globs]))
+    values["browser"] = bool(values["browser"])
     return SourceRow(**values)
 
 

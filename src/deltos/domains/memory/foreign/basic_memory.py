@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.domains.memory.foreign.record import Found, Refused, Taken, foreign_id, tagged
 from deltos.errors import FileRefused
 from deltos.files import FileTree
+from deltos.folders import walk_entries
 from deltos.text.times import iso, micros, parse_iso
 
 if TYPE_CHECKING:
@@ -32,27 +33,22 @@ class _Note(NamedTuple):
 def found_in(folder: Path, now: datetime) -> Iterator[Found]:
     """The observations, relations and prose of all notes."""
     count = 0
+    refused: list[Found] = []
     with FileTree(folder) as tree:
-        waiting = [""]
-        while waiting:
-            place = waiting.pop()
-            try:
-                entries = tree.entries(place)
-            except FileRefused as exc:
-                yield Refused(place, exc.reason)
+        for path, entry in walk_entries(
+            tree,
+            enters=lambda below: not below.name.startswith("."),
+            refused=lambda place, reason: refused.append(Refused(place, reason)),
+            deepest=_DEEPEST_FOLDER,
+        ):
+            if entry.is_folder or not entry.name.endswith(".md"):
                 continue
-            for entry in entries:
-                path = f"{place}/{entry.name}" if place else entry.name
-                if entry.is_folder and path.count("/") >= _DEEPEST_FOLDER:
-                    yield Refused(path, f"a folder below {_DEEPEST_FOLDER} others is not looked at")
-                elif entry.is_folder and not entry.name.startswith("."):
-                    waiting.append(path)
-                elif entry.name.endswith(".md"):
-                    count += 1
-                    if count > _MOST_NOTES:
-                        yield Refused(path, f"more than {_MOST_NOTES:,} notes; the rest is not looked at")
-                        return
-                    yield from _found_in_note(tree, path, min(entry.mtime_ns // 1_000, micros(now)))
+            count += 1
+            if count > _MOST_NOTES:
+                yield Refused(path, f"more than {_MOST_NOTES:,} notes; the rest is not looked at")
+                break
+            yield from _found_in_note(tree, path, min(entry.mtime_ns // 1_000, micros(now)))
+    yield from refused
 
 
 def _found_in_note(tree: FileTree, path: str, modified_at: int) -> Iterator[Found]:

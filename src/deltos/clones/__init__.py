@@ -1,0 +1,1 @@
+"""Repositories fetched from elsewhere: addresses, the guarded fetch, the folder that keeps them, their files."""

@@ -1,0 +1,276 @@
+"""git over a network: the references of a repository and one commit of it, by https, from an address that was checked.
+
+git runs in a folder whose settings are ours alone. It may speak one protocol to one host, at the addresses that were
+checked (`http.curloptResolve`), follows no redirect and asks no helper for credentials; it checks nothing out.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from deltos.errors import AddressRefused, FetchFailed, NotFound, SourceError
+from deltos.fetch.address import checked_addresses, is_public, require_web_address
+from deltos.fetch.agent import USER_AGENT
+from deltos.logins import HOW_TO_LOG_IN, site_of
+from deltos.workspace.git import (
+    GitFailed,
+    GitStopped,
+    closed_environment,
+    find_git,
+    is_reference_name,
+    start_git,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from deltos.fetch.http import HttpClient
+    from deltos.logins import Login
+    from deltos.private_hosts import PrivateHosts
+
+FETCHED = "refs/deltos/fetched"
+_OLDEST_GIT = (2, 37)  # the first with http.curloptResolve: an older one would resolve the name once more
+_DISCOVERY = "/info/refs?service=git-upload-pack"
+_ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
+_MAX_REFERENCES_BYTES = 16_000_000
+_LISTING_SECONDS = 60.0
+_SHOWN_REFERENCES = 8
+_versions: dict[str, tuple[int, ...]] = {}
+_SETTINGS = """\
+[core]
+	repositoryFormatVersion = 0
+	bare = true
+	attributesFile = {nothing}
+	excludesFile = {nothing}
+	hooksPath = {nothing}
+	fsmonitor = false
+	pager = cat
+	askPass =
+	sshCommand = false
+	gitProxy =
+	bigFileThreshold = 16m
+	packedGitLimit = 512m
+	packedGitWindowSize = 32m
+	quotePath = false
+	logAllRefUpdates = false
+[protocol]
+	allow = never
+[protocol "{scheme}"]
+	allow = always
+[http]
+	followRedirects = false
+	proxy =
+	sslVerify = true
+	emptyAuth = false
+	delegation = none
+	saveCookies = false
+	lowSpeedLimit = 1000
+	lowSpeedTime = 30
+	maxRequests = 1
+	userAgent = {agent}
+	curloptResolve = {resolved}
+[credential]
+	helper =
+[fetch]
+	unpackLimit = 1
+	writeCommitGraph = false
+	recurseSubmodules = false
+[transfer]
+	credentialsInUrl = die
+	bundleURI = false
+	advertiseSID = false
+[pack]
+	threads = 1
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[submodule]
+	recurse = false
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """How much one repository may cost."""
+
+    max_bytes: int = 1_000_000_000
+    max_seconds: float = 600.0
+
+
+DEFAULT_LIMITS = FetchLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A repository whose host was checked: where git finds it, at which addresses, and what it may send along."""
+
+    url: str
+    addresses: tuple[str, ...]
+    login: Login | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A branch or tag: its full name, and the short one that people use."""
+
+    name: str
+
+    @property
+    def version(self) -> str:
+        """What people call it."""
+        return self.name.removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+
+def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login: Login | None) -> Remote:
+    """The repository at `url`, after redirects within its host; raises when it may not or cannot be asked."""
+    require_web_address(url)
+    try:
+        answer = client.get(url.rstrip("/") + _DISCOVERY, accept=_ADVERTISEMENT, headers={"Git-Protocol": "version=2"})
+    except FetchFailed as exc:
+        if exc.status in (401, 403, 404):
+            raise NotFound(f"No public git repository at {url} (HTTP {exc.status})", hint=HOW_TO_LOG_IN) from exc
+        raise
+    if site_of(answer.url) != site_of(url):
+        raise AddressRefused(f"{url} redirects to another host", hint="Add the address that it redirects to.")
+    if answer.media_type != _ADVERTISEMENT or not answer.url.endswith(_DISCOVERY):
+        raise SourceError(f"No git repository answers at {url}", hint="Give the address that `git clone` takes.")
+    parts = urlsplit(answer.url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    addresses = checked_addresses(parts.hostname or "", port, private_hosts)
+    if parts.scheme != "https" and any(map(is_public, addresses)):
+        raise AddressRefused(f"{url} is not https", hint="Only a private host that you named is asked by http.")
+    return Remote(answer.url.removesuffix(_DISCOVERY), tuple(addresses), login)
+
+
+def find_reference(remote: Remote, wanted: str, folder: Path) -> Reference:
+    """The branch or tag that is called `wanted`; the default branch for an empty name."""
+    if not wanted:
+        for line in _lines(remote, folder, "--symref", "HEAD"):
+            target, _, name = line.partition("\t")
+            if name == "HEAD" and target.startswith("ref: ") and is_reference_name(target.removeprefix("ref: ")):
+                return Reference(target.removeprefix("ref: "))
+        raise SourceError("The repository has no default branch", hint="Name a branch or tag as its version.")
+    known = [line.partition("\t")[2] for line in _lines(remote, folder, "--heads", "--tags")]
+    return choose_reference(wanted, known)
+
+
+def choose_reference(wanted: str, known: list[str]) -> Reference:
+    """The branch or tag among the `known` full names that is called `wanted`, a tag before a branch."""
+    names = (f"refs/tags/{wanted}", f"refs/tags/v{wanted}", f"refs/heads/{wanted}")
+    found = next((name for name in names if name in known and is_reference_name(name)), "")
+    if found:
+        return Reference(found)
+    near = [Reference(name).version for name in known if is_reference_name(name)]
+    shown = ", ".join(near[-_SHOWN_REFERENCES:]) or "none"
+    raise NotFound(f"The repository has no branch or tag '{wanted[:100]}'", hint=f"Known, of {len(near)}: {shown}.")
+
+
+def fetch(remote: Remote, reference: Reference, folder: Path, limits: FetchLimits) -> None:
+    """Bring one commit, without its past, into the git folder; it is `refs/deltos/fetched` there afterwards."""
+
+    def too_much() -> str:
+        size = size_of(folder)
+        return f"git fetched more than {limits.max_bytes // 1_000_000} MB" if size > limits.max_bytes else ""
+
+    arguments = (
+        "fetch", "--quiet", "--no-progress", "--depth=1", "--no-tags", "--force", "--no-recurse-submodules",
+        "--no-auto-maintenance", "--no-write-fetch-head", "--no-show-forced-updates",
+        "--", remote.url, f"+{reference.name}:{FETCHED}",
+    )  # fmt: skip
+    for _ in _run(remote, folder, arguments, limits.max_seconds, too_much):
+        pass
+    if reason := too_much():
+        raise GitStopped(reason)
+
+
+def prepare_folder(folder: Path, remote: Remote) -> None:
+    """A git folder with our settings for this remote, whatever was there before but objects and references."""
+    for name in ("refs", "objects"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    parts = urlsplit(remote.url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    addresses = ",".join(f"[{address}]" if ":" in address else address for address in remote.addresses)
+    settings = _SETTINGS.format(
+        nothing=os.devnull,
+        scheme=parts.scheme,
+        agent=USER_AGENT.split()[0],
+        resolved=f"{parts.hostname}:{port}:{addresses}",
+    )
+    (folder / "config").write_text(settings, "utf-8")
+    (folder / "HEAD").write_text("ref: refs/heads/none\n", "utf-8")
+
+
+def size_of(folder: Path) -> int:
+    """How many bytes a folder of ours holds."""
+    total, pending = 0, [str(folder)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
+        except OSError:  # git renames and removes while we look
+            continue
+    return total
+
+
+def _lines(remote: Remote, folder: Path, *arguments: str) -> Iterator[str]:
+    """What git lists of the remote's references: an id or a target, a tab, a name."""
+    *options, last = arguments
+    words = ("ls-remote", "--quiet", *options, "--", remote.url, last) if last == "HEAD" else (
+        "ls-remote", "--quiet", *arguments, "--", remote.url)  # fmt: skip
+    output = b"".join(_run(remote, folder, words, _LISTING_SECONDS, lambda: ""))
+    yield from output.decode("utf-8", "replace").splitlines()
+
+
+def _run(
+    remote: Remote, folder: Path, arguments: tuple[str, ...], timeout_seconds: float, too_much: Callable[[], str]
+) -> Iterator[bytes]:
+    program = _program(folder)
+    environment = closed_environment(program, folder)
+    environment["GIT_ALLOW_PROTOCOL"] = urlsplit(remote.url).scheme
+    for at, (name, value) in enumerate(remote.login.headers if remote.login else ()):
+        # By its environment alone: command lines are everybody's to read, and the settings stay on disk.
+        environment |= {
+            "GIT_CONFIG_COUNT": str(at + 1),
+            f"GIT_CONFIG_KEY_{at}": f"http.{remote.url}.extraHeader",
+            f"GIT_CONFIG_VALUE_{at}": f"{name}: {value}",
+        }
+    pieces = start_git(
+        program, arguments, folder=folder, environment=environment, max_bytes=_MAX_REFERENCES_BYTES,
+        timeout_seconds=timeout_seconds, too_much=too_much,
+    )  # fmt: skip
+    try:
+        with closing(pieces):
+            yield from pieces
+    except GitStopped:
+        raise
+    except GitFailed as exc:
+        raise FetchFailed(f"The repository could not be fetched ({exc.message})", retryable=False) from None
+
+
+def _program(folder: Path) -> str:
+    program = find_git(folder)
+    if not program:
+        raise GitFailed("git is not installed", hint="Install git, or add a folder with the documentation.")
+    if _version(program, folder) < _OLDEST_GIT:
+        raise GitFailed("git is too old to be held to a checked address", hint="Repositories need git 2.37 or newer.")
+    return program
+
+
+def _version(program: str, folder: Path) -> tuple[int, ...]:
+    if known := _versions.get(program):
+        return known
+    printed = b"".join(start_git(program, ("version",), folder=folder, environment=closed_environment(program, folder)))
+    words = printed.decode("ascii", "replace").split()
+    numbers = words[2].split(".")[:2] if len(words) > 2 else []
+    _versions[program] = tuple(int(number) for number in numbers if number.isdecimal())
+    return _versions[program]

@@ -1,0 +1,124 @@
+"""Pages that a script fills, rendered by a real Chromium that is given everything it asks for, or refused it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.browser.process import find_browser
+from deltos.browser.render import Renderer, RenderLimits
+from deltos.errors import SourceError, TookTooLong
+from deltos.fetch.http import HttpClient, HttpResponse
+from tests.loopback import LOOPBACK, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.domains.docs.conftest import Desk
+    from tests.loopback import Site
+
+SHELL = "<html><head><title>App</title><script src='/app.js'></script></head><body><div id='root'></div></body></html>"
+SCRIPT = """
+onload = async () => {
+  const told = []
+  const ask = (url, options) => fetch(url, options).then(() => told.push('got'), () => told.push('refused'))
+  const data = await (await fetch('/data.json')).json()
+  await ask('ELSEWHERE/private')
+  await ask('/moved')
+  await ask('http://169.254.169.254/latest/meta-data/')
+  await ask('file:///etc/passwd')
+  await ask('/changed', {method: 'POST', body: 'x'})
+  const worker = await navigator.serviceWorker.register('/worker.js').then(() => 'got', () => 'refused')
+  root.innerHTML = `<h1>${data.title}</h1><p>The zebra setting is made by a script: ${told} ${worker}.</p>
+    <a href="/second">second</a><iframe src="ELSEWHERE/frame"></iframe><img src="ELSEWHERE/picture.png">`
+  new WebSocket('SOCKET/socket')
+  window.open('ELSEWHERE/window')
+}
+"""
+
+
+def page(body: bytes) -> HttpResponse:
+    return HttpResponse("", 200, "text/html", "utf-8", body)
+
+
+def running() -> list[str]:
+    """The folders of browsers that live."""
+    return [path.name for path in Path(os.environ.get("TMPDIR", "/tmp")).glob("deltos-browser-*")]
+
+
+@pytest.fixture
+def app(site: Site) -> Iterator[tuple[Site, Site]]:
+    """A site whose pages are made by a script, and another one that the script would like to reach."""
+    with serving() as elsewhere:
+        socket = elsewhere.url.replace("http", "ws")
+        script = SCRIPT.replace("ELSEWHERE", elsewhere.url).replace("SOCKET", socket)
+        site.html("/", SHELL)
+        site.html("/second", "<h1>Second</h1><p>Plain words about a giraffe.</p>")
+        site.text("/app.js", script, "text/javascript")
+        site.text("/data.json", '{"title": "Rendered guide"}', "application/json")
+        site.redirect("/moved", f"{elsewhere.url}/moved-to")
+        elsewhere.text("/moved-to", "private")
+        site.text("/worker.js", "", "text/javascript")
+        yield site, elsewhere
+
+
+def test_a_page_that_a_script_fills_is_found_and_reaches_nothing_but_its_site(
+    desk: Desk, app: tuple[Site, Site]
+) -> None:
+    site, elsewhere = app
+    before = running()
+    status = desk.add(f"{site.url}/", browser=True)
+    assert (status.state, status.pages_done, status.reason) == ("READY", 2, "")
+    [passage] = desk.search("zebra setting")
+    assert passage.section == "Rendered guide"
+    assert passage.text.startswith(
+        "The zebra setting is made by a script: refused,refused,refused,refused,refused refused."
+    )
+    assert desk.cited("giraffe") == [f"{site.url}/second"]
+    assert set(elsewhere.asked) <= {"/moved-to"}  # a redirect that the crawl may follow; the script hears nothing of it
+    assert "/changed" not in site.asked
+    assert "/worker.js" not in site.asked
+    assert running() == before
+
+
+def test_without_a_browser_such_a_page_is_named_in_the_status(desk: Desk, app: tuple[Site, Site]) -> None:
+    site, _ = app
+    site.html("/app", SHELL)
+    site.html("/", "<h1>Start</h1><p>Words.</p><a href='/app'>app</a>")
+    status = desk.add(f"{site.url}/")
+    assert status.state == "READY"
+    assert status.reason.startswith("1 page: needs a browser")
+    assert "--browser" in status.reason
+
+
+def test_a_script_without_end_is_stopped_with_its_browser(site: Site) -> None:
+    before = running()
+    client = HttpClient(private_hosts=LOOPBACK)
+    renderer = Renderer(limits=RenderLimits(max_seconds=3.0))
+    with pytest.raises(TookTooLong, match="more than 3 s"):
+        renderer.render(f"{site.url}/", page(b"<script>onload = () => { for (;;) {} }</script>"), client.get)
+    assert running() == before
+    renderer.limits = RenderLimits(max_requests=5)
+    many = b"<script>for (let n = 0; n < 50; n++) fetch('/' + n)</script>"
+    with pytest.raises(SourceError, match="more than 5 others"):
+        renderer.render(f"{site.url}/", page(many), client.get)
+    assert running() == before
+    client.close()
+
+
+def test_a_browser_is_named_by_its_full_path_or_found_in_absolute_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_browser().startswith("/"), "make browser installs one"
+    (tmp_path / "chromium").write_text("#!/bin/sh\n")
+    (tmp_path / "chromium").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", ".")
+    with pytest.raises(SourceError, match="No Chromium"):
+        find_browser()
+    with pytest.raises(SourceError, match="names no program"):
+        find_browser("chromium")
+    assert find_browser(str(tmp_path / "chromium")) == str(tmp_path / "chromium")

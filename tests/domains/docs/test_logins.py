@@ -1,0 +1,131 @@
+"""Pages behind a login: what is configured goes to one host, and appears nowhere."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.config import Config
+from deltos.errors import BadArgument, FetchFailed
+from deltos.fetch.http import HttpClient
+from deltos.isolated.launch import parser_environment
+from deltos.logins import Login, Logins
+from tests.loopback import LOOPBACK, Page, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.domains.docs.conftest import Desk
+    from tests.loopback import Site
+
+SECRET = "s3cret-of-the-wiki"
+
+
+@pytest.fixture
+def wiki(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site that shows its pages to whoever sends the header, and repeats it; the variable that has it is set."""
+    monkeypatch.setenv("DELTOS_AUTH_WIKI", f"{site.url} Authorization: Bearer {SECRET}\nX-Team: docs-team")
+
+    def page(headers: dict[str, str]) -> Page:
+        if headers.get("authorization") != f"Bearer {SECRET}":
+            return Page(b"who are you", 401, {"Content-Type": "text/plain"})
+        body = f"<h1>Inner guide</h1><p>The zebra setting. You sent {SECRET}.</p><a href='/away'>away</a>"
+        return Page(body.encode(), headers={"Content-Type": "text/html", "ETag": f'"{SECRET}"'})
+
+    site.pages["/"] = page
+    return site
+
+
+@pytest.fixture
+def pages(wiki: Site, desk: Desk) -> Desk:
+    """A library that was opened when the variable was set."""
+    return desk
+
+
+def test_a_page_behind_a_login_is_read_and_the_secret_is_nowhere(
+    pages: Desk, wiki: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with serving() as elsewhere:
+        elsewhere.html(f"/?from={SECRET}", "<h1>Elsewhere</h1><p>Other words.</p>")
+        wiki.redirect("/away", f"{elsewhere.url}/?from={SECRET}")
+        status = pages.add(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
+        assert status.state == "READY"
+        [passage] = pages.search("zebra setting")
+        assert passage.text.startswith("The zebra setting. You sent [hidden].")
+        assert wiki.request_headers["/"]["x-team"] == "docs-team"
+        assert [name for asked in elsewhere.request_headers.values() for name in asked if name == "authorization"] == []
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
+    assert b"DELTOS_AUTH_WIKI" in kept
+    assert SECRET not in caplog.text
+    assert SECRET not in repr(status)
+
+
+def test_only_variables_meant_for_it_and_only_for_their_host_are_used(pages: Desk, wiki: Site) -> None:
+    with serving() as elsewhere:
+        with pytest.raises(BadArgument, match=r"DELTOS_AUTH_WIKI is not for 127.0.0.1") as refused:
+            pages.begin(f"{elsewhere.url}/", auth="DELTOS_AUTH_WIKI")
+        assert SECRET not in str(refused.value)
+        assert not elsewhere.asked
+    for name, why in (("PATH", "begins with"), ("DELTOS_AUTH_OTHER", "is not set"), ("netrc", "No netrc file")):
+        with pytest.raises(BadArgument, match=why):
+            pages.begin(f"{wiki.url}/", auth=name)
+    assert pages.add(f"{wiki.url}/").reason.startswith("HTTP 401")
+
+
+def test_a_crawl_whose_login_is_gone_fails_and_says_so(pages: Desk, wiki: Site, tmp_path: Path) -> None:
+    source_id = pages.begin(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
+    object.__setattr__(pages.docs.library.crawls.opener, "logins", Logins())
+    status = pages.crawl(source_id)
+    assert (status.state, status.reason.partition(".")[0]) == (
+        "FAILED",
+        "DELTOS_AUTH_WIKI is not set where Deltos runs",
+    )
+
+
+def test_errors_and_redirects_do_not_repeat_a_secret(site: Site) -> None:
+    login = Login(("http", "127.0.0.1", int(site.url.rpartition(":")[2])), (("Cookie", f"a=1; session={SECRET}"),))
+    client = HttpClient(private_hosts=LOOPBACK, login=login)
+    site.redirect("/a", f"/b?{SECRET}")
+    site.redirect(f"/b?{SECRET}", "/a")
+    with pytest.raises(FetchFailed, match="circle") as failed:
+        client.get(f"{site.url}/a")
+    assert SECRET not in f"{failed.value!r} {failed.value} {failed.value.__cause__!r}"
+    assert site.request_headers["/a"]["cookie"] == f"a=1; session={SECRET}"
+    client.close()
+
+
+def test_what_is_configured_is_understood_or_refused_without_showing_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine wiki.corp login me password s3cret-word\n")
+    environ = {
+        "DELTOS_HOME": str(tmp_path),
+        "DELTOS_NETRC": str(tmp_path / "netrc"),
+        "DELTOS_AUTH_GOOD": "wiki.corp:8443 X-Key: s3cret-word",
+        "DELTOS_AUTH_SPLIT": "wiki.corp X-Key: s3cret-word\r\n  evil",
+        "DELTOS_AUTH_HOST": "wiki.corp Host: s3cret-word",
+        "DELTOS_AUTH_BARE": "s3cret-word",
+    }
+    config = Config.from_environment(environ)
+    assert "s3cret" not in repr(config)
+    good = config.logins.find("DELTOS_AUTH_GOOD", "https://wiki.corp:8443/a")
+    assert good
+    assert good.headers_for("https://wiki.corp:8443/b") == {"X-Key": "s3cret-word"}
+    for other in ("http://wiki.corp:8443/", "https://wiki.corp/", "https://wiki.corp.evil:8443/", "https://[x"):
+        assert good.headers_for(other) == {}
+    netrc = config.logins.find("netrc", "https://wiki.corp/")
+    assert netrc
+    assert netrc.headers_for("https://wiki.corp/") == {"Authorization": "Basic bWU6czNjcmV0LXdvcmQ="}
+    assert netrc.hide("a s3cret-word, bWU6czNjcmV0LXdvcmQ=") == "a [hidden], [hidden]"
+    for name in ("SPLIT", "HOST", "BARE"):
+        with pytest.raises(BadArgument, match="not understood") as refused:
+            config.logins.find(f"DELTOS_AUTH_{name}", "https://wiki.corp/")
+        assert "s3cret" not in str(refused.value)
+    with pytest.raises(BadArgument, match=r"nothing for wiki.corp by https"):
+        config.logins.find("netrc", "http://wiki.corp/")
+    monkeypatch.setenv("DELTOS_AUTH_GOOD", "x")
+    assert "DELTOS_AUTH_GOOD" not in parser_environment()

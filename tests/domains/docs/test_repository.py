@@ -1,0 +1,237 @@
+"""Git repositories as sources, from a real git server on loopback; hostile ones too."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+import deltos.clones.files
+from deltos.clones.address import RepositoryAddress, file_address, parse_repository
+from deltos.clones.fetching import FetchLimits
+from deltos.clones.shelf import Clones
+from deltos.errors import AddressRefused, BadArgument, FetchFailed, NotFound, SourceError
+from deltos.fetch.http import HttpClient
+from deltos.logins import Login
+from deltos.private_hosts import NO_PRIVATE_HOSTS
+from tests.loopback import LOOPBACK, serving
+from tests.repositories import git, make_repository, write_files
+from tests.smart_http import serving_git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.private_hosts import PrivateHosts
+    from tests.domains.docs.conftest import Desk
+    from tests.smart_http import GitSite
+
+FILES = {
+    "README.md": "# Shop\n\nHow to install the shop.\n",
+    "docs/guide.md": "# Guide\n\nThe zebra setting sleeps.\n",
+    "docs/other.md": "# Other\n\nNothing changes here.\n",
+    "src/notes.md": "# Notes\n\nInner workings of the zebra.\n",
+}
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[GitSite]:
+    (tmp_path / "served").mkdir()
+    with serving_git(tmp_path / "served") as site:
+        yield site
+
+
+def shelf(folder: Path, *, private_hosts: PrivateHosts = LOOPBACK, **limits: int) -> Clones:
+    def client(login: Login | None) -> HttpClient:
+        return HttpClient(private_hosts=private_hosts, login=login)
+
+    return Clones(folder, private_hosts, client, FetchLimits(**limits))
+
+
+def test_documentation_of_a_branch_or_tag_is_read_and_only_what_changed_is_read_again(
+    desk: Desk, served: GitSite, tmp_path: Path
+) -> None:
+    shop = make_repository(served.folder / "shop", FILES)
+    git(shop, "tag", "v1.0")
+    write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting wakes.\n"})
+    git(shop, "commit", "-qam", "later")
+    url = f"{served.url}/shop"
+    status = desk.add(f"git+{url}")
+    assert (status.state, status.source.kind, status.source.version) == ("READY", "git", "main")
+    assert desk.cited("zebra setting wakes") == [f"{url}@main/docs/guide.md#guide"]  # and not the notes of the code
+    assert desk.cited("install shop")[0] == f"{url}@main/README.md#shop"
+    write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting dreams.\n"})
+    git(shop, "commit", "-qam", "latest")
+    again = desk.recrawl()
+    assert (again.pages_done, again.pages_unchanged) == (1, 2)
+    assert desk.cited("zebra dreams") == [f"{url}@main/docs/guide.md#guide"]
+    clones = tmp_path / "home" / "clones"
+    assert [path.name for path in clones.iterdir()] == [status.source.id]
+    desk.docs.library.remove("site")
+    assert list(clones.iterdir()) == []
+    assert desk.add(f"git+{url}", version="1.0").source.version == "v1.0"
+    assert "sleeps" in desk.search("zebra setting")[0].text
+    desk.docs.library.remove("site")
+    with pytest.raises(NotFound, match=r"no branch or tag '9.9'.*main, v1.0"):
+        desk.begin(f"git+{url}", version="9.9")
+
+
+def test_links_submodules_filters_and_names_of_a_repository_do_nothing(
+    desk: Desk, served: GitSite, tmp_path: Path
+) -> None:
+    trap = tmp_path / "sprung"
+    shop = make_repository(
+        served.folder / "shop",
+        FILES
+        | {
+            ".gitattributes": "* filter=trap diff=trap\n",
+            ".gitmodules": f'[submodule "sub"]\n\tpath = docs/sub.md\n\turl = file://{tmp_path}\n\tupdate = !touch {trap}\n',
+            "docs/large.md": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+        },
+    )
+    (shop / "docs" / "passwords.md").symlink_to("/etc/passwd")
+    (shop / "docs" / "whole.md").symlink_to("/etc")
+    git(shop, "add", "--all")
+    git(shop, "update-index", "--add", "--cacheinfo", f"160000,{git(shop, 'rev-parse', 'HEAD')},docs/sub.md")
+    git(shop, "commit", "-qm", "hostile")
+    branch = f"--upload-pack=touch${{IFS}}{trap}".replace("/", "-")
+    write_files(shop, {f".git/refs/heads/{branch}": f"{git(shop, 'rev-parse', 'HEAD')}\n"})
+    write_files(shop, {".git/hooks/post-upload-pack": f"#!/bin/sh\ntouch {trap}\n"})
+    status = desk.add(f"git+{served.url}/shop", version=branch)
+    assert (status.state, status.pages_done, status.pages_skipped) == ("READY", 3, 4)
+    assert desk.search("root bin bash") == []
+    assert not trap.exists()
+    [clone] = (tmp_path / "home" / "clones").iterdir()
+    assert not [path for path in clone.rglob("*") if path.is_symlink() or path.name in ("hooks", "modules")]
+
+
+def test_no_redirect_leads_git_to_another_host(served: GitSite, tmp_path: Path) -> None:
+    make_repository(served.folder / "shop", FILES)
+    clones = shelf(tmp_path / "clones")
+    with serving() as elsewhere:
+        moved = (302, {"Location": f"{elsewhere.url}/shop/info/refs?service=git-upload-pack"}, b"")
+        served.intercept = lambda _path, headers: moved if headers["user-agent"].startswith("deltos (") else None
+        with pytest.raises((AddressRefused, NotFound)):
+            clones.bring("a", f"{served.url}/shop", "", None)
+        elsewhere.asked.clear()
+        served.intercept = lambda _path, headers: None if headers["user-agent"].startswith("deltos (") else moved
+        with pytest.raises(FetchFailed, match="could not be fetched"):
+            clones.bring("a", f"{served.url}/shop", "", None)
+        assert not elsewhere.asked
+        dumb = (200, {"Content-Type": "text/plain"}, b"")
+        served.intercept = lambda _path, _headers: dumb
+        with pytest.raises(SourceError, match="No git repository answers"):
+            clones.bring("a", f"{served.url}/shop", "", None)
+    with pytest.raises(AddressRefused, match="private network"):
+        shelf(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).bring("a", f"{served.url}/shop", "", None)
+    assert list((tmp_path / "clones").iterdir()) == []
+
+
+def test_what_is_too_large_is_named_and_nothing_of_it_stays(
+    served: GitSite, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(served.folder / "large", {"README.md": os.urandom(400_000)})
+    with pytest.raises(SourceError, match="fetched more than 0 MB"):
+        shelf(tmp_path / "clones", max_bytes=100_000).bring("a", f"{served.url}/large", "", None)
+    assert list((tmp_path / "clones").iterdir()) == []
+    bomb = make_repository(served.folder / "bomb", {"README.md": "# Bomb\n"})
+    tree = git(bomb, "rev-parse", "HEAD^{tree}")
+    for _ in range(8):  # ten folders with ten folders each, and so on: a few kilobytes, a hundred million names
+        tree = git(bomb, "mktree", text="".join(f"040000 tree {tree}\tfolder{at}\n" for at in range(10)))
+    git(bomb, "update-ref", "refs/heads/main", git(bomb, "commit-tree", tree, "-m", "bomb"))
+    monkeypatch.setattr(deltos.clones.files, "MAX_LISTED_BYTES", 1_000_000)
+    status = desk.add(f"git+{served.url}/bomb")
+    assert status.state == "FAILED"
+    assert "too many (git answered more than 1 MB" in status.reason
+
+
+def test_what_a_killed_process_left_half_fetched_goes_with_the_next_start(
+    desk: Desk, served: GitSite, tmp_path: Path
+) -> None:
+    make_repository(served.folder / "shop", FILES)
+    source_id = desk.add(f"git+{served.url}/shop").source.id
+    clones = tmp_path / "home" / "clones"
+    write_files(
+        clones,
+        {
+            "gone-123456/HEAD": "",
+            f"{source_id}.unfinished/HEAD": "",
+            f"{source_id}/objects/pack/tmp_pack_x": "x",
+        },
+    )
+    desk.docs.library.crawls.resume()
+    assert [path.name for path in clones.iterdir()] == [source_id]
+    assert desk.recrawl().pages_unchanged == 3
+    assert not list(clones.rglob("tmp_*"))
+
+
+def test_a_login_goes_to_the_repository_alone_and_stays_nowhere(
+    desk: Desk, served: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(served.folder / "shop", FILES)
+    served.intercept = lambda _path, headers: (
+        None if headers.get("authorization") == "Bearer s3cret-of-git" else (401, {"WWW-Authenticate": "Basic"}, b"")
+    )
+    with pytest.raises(NotFound, match="HTTP 401"):
+        desk.begin(f"git+{served.url}/shop")
+    login = Login(
+        ("http", "127.0.0.1", int(served.url.rpartition(":")[2])), (("Authorization", "Bearer s3cret-of-git"),)
+    )
+    assert "s3cret" not in repr(login)
+    shelf(tmp_path / "clones").bring("a", f"{served.url}/shop", "", login)
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "clones").rglob("*") if path.is_file())
+    assert b"s3cret" not in kept
+
+
+def test_a_repository_of_this_machine_is_read_where_it_is(desk: Desk, tmp_path: Path) -> None:
+    shop = make_repository(desk.root / "shop", FILES)
+    git(shop, "tag", "v2")
+    write_files(shop, {"docs/guide.md": "# Guide\n\nNot committed.\n"})
+    status = desk.add(f"file://{shop}", version="2")
+    assert (status.state, status.source.version) == ("READY", "v2")
+    assert desk.cited("zebra setting") == [f"{shop}@v2/docs/guide.md#guide"]
+    git(desk.root, "clone", "--quiet", "--bare", str(shop), "bare.git")
+    assert desk.add(str(desk.root / "bare.git"), "bare").source.kind == "git"
+    desk.docs.library.remove("site")
+    assert desk.add(str(shop), "folder").source.kind == "folder"
+    assert not list((tmp_path / "home").glob("clones/*"))
+    outside = make_repository(tmp_path / "outside", FILES)
+    with pytest.raises(AddressRefused, match="outside"):
+        desk.begin(f"file://{outside}", "outside")
+    with pytest.raises(BadArgument, match="no git repository"):
+        desk.begin(f"file://{desk.root}/shop/docs", "docs")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("https://github.com/pallets/flask", RepositoryAddress("https://github.com/pallets/flask")),
+        ("https://user:secret@github.com/pallets/flask.git", RepositoryAddress("https://github.com/pallets/flask.git")),
+        (
+            "https://github.com/pallets/flask/tree/3.0.x/docs/api",
+            RepositoryAddress("https://github.com/pallets/flask", "3.0.x", "docs/api"),
+        ),
+        ("https://gitlab.com/group/sub/tool", RepositoryAddress("https://gitlab.com/group/sub/tool")),
+        ("git+https://git.example.org/tool", RepositoryAddress("https://git.example.org/tool")),
+        ("https://git.example.org:8443/a/tool.git", RepositoryAddress("https://git.example.org:8443/a/tool.git")),
+        ("https://github.com/features/actions", None),
+        ("https://github.com/pallets/flask/issues", None),
+        ("https://github.com/pallets", None),
+        ("https://docs.example.org/guide/", None),
+        ("docs/a@b/c", None),
+    ],
+)
+def test_which_addresses_mean_a_repository(text: str, meant: RepositoryAddress | None) -> None:
+    assert parse_repository(text) == meant
+
+
+def test_other_transports_are_refused_and_files_are_cited_as_their_host_shows_them() -> None:
+    for text in ("git@github.com:pallets/flask.git", "ssh://git@host/a.git", "git://host/a.git"):
+        with pytest.raises(BadArgument, match="https alone"):
+            parse_repository(text)
+    assert (
+        file_address("https://github.com/a/b", "main", "docs/a b.md")
+        == "https://github.com/a/b/blob/main/docs/a%20b.md"
+    )
+    assert file_address("https://gitlab.com/a/b", "v1", "a.md") == "https://gitlab.com/a/b/-/blob/v1/a.md"
