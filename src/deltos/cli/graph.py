@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_project, add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.errors import BadArgument, NotFound
+from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
     import argparse
@@ -213,14 +214,15 @@ def _symbol(row: Symbol) -> JsonObject:
 
 
 def _references(references: FoundReferences, source: Source) -> JsonObject:
-    """`certain` are places that name the symbol itself; uses under an import alias, through another definition that
-    need not run it (`via`), and possible ones, are not."""
-    rows = [(row, True) for row in references.certain]
-    rows += [(row, False) for row in (*references.aliased, *references.through, *references.possible)]
-    texts = source.lines((row.path, row.line) for row, _ in rows)
+    """`certain` are places that name the symbol, by its name or an alias; uses through another definition that need not
+    run it, and possible ones, are not. `via` tells how each reaches the symbol."""
+    rows = [(row, True, references.way(row)) for row in (*references.certain, *references.aliased)]
+    rows += [(row, False, references.way(row)) for row in references.through]
+    rows += [(row, False, "text") for row in references.possible]
+    texts = source.lines((row.path, row.line) for row, _, _ in rows)
     first = references.target.first
     return {
-        "symbol": references.target.name,
+        "symbol": bare_key(references.target.name),
         "file": first.path,
         "line": first.line,
         "references": [
@@ -229,9 +231,9 @@ def _references(references: FoundReferences, source: Source) -> JsonObject:
                 "line": row.line,
                 "kind": row.kind,
                 "certain": certain,
-                "via": references.via(row) or None,
+                "via": way,
                 "text": texts.get((row.path, row.line), "").strip(),
             }
-            for row, certain in rows
+            for row, certain, way in rows
         ],
     }

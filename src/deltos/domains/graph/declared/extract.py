@@ -314,8 +314,8 @@ class _SourceReader:
         source = self._spans.key_at(line)
         if role == "inherit":
             implementing = self._implementing.get(line, "")
-            source = implementing or source
             owner = self._spans.type_at(line)
+            source = implementing or owner or source
             if owner and not implementing:
                 self._scope(owner).bases.append(".".join((*(receiver or ()), name)))
         self._uses.append(Occurrence(line, source, name, role, receiver))
