@@ -49,7 +49,8 @@ def tools_of(project: SmallProject) -> Desk:
 
 
 def test_a_call_through_a_base_reaches_what_overrides_it_and_the_other_way_round(project: SmallProject) -> None:
-    desk = tools_of(project.write(FAMILIES))
+    project.write(FAMILIES).index()
+    desk = tools_of(project)
     asked = {
         ("Runner.run", "Worker.run"): ("r.run(1)", "w.run(2)"),
         ("Out.write", "File.write"): ("$o->write('a')", "$f->write('b')"),

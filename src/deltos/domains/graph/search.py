@@ -507,17 +507,16 @@ def _is_opening(row: Symbol) -> bool:
 
 
 def _sort_of(row: Symbol) -> str:
-    """What tells a method from a field or a type of its name, where a language lets them share it."""
-    if not row.path.endswith(_SEPARATE_NAMES):
-        return ""
+    """What tells a function from a variable or a type of its name."""
     return "function" if row.kind in _CALLABLE else "value" if row.kind in ("variable", "property") else "type"
 
 
 def _overloads(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
-    """The other definitions of a function of the same file, where calls are not told apart by their arguments."""
-    if symbol.kind not in _CALLABLE or not is_declared(symbol.path):
+    """The other definitions of a function or type in the same file, where uses are not told apart: overloads, and
+    `typedef struct node node;` before the node."""
+    if not is_declared(symbol.path):
         return []
-    return [row for row in symbols if row.kind in _CALLABLE and row.label == symbol.label]
+    return [row for row in symbols if row.label == symbol.label and _sort_of(row) == _sort_of(symbol)]
 
 
 def _grouped(rows: Sequence[Symbol]) -> list[Target]:
@@ -526,7 +525,8 @@ def _grouped(rows: Sequence[Symbol]) -> list[Target]:
     groups: dict[tuple[str, str, str], list[Symbol]] = defaultdict(list)
     for row in rows:
         place = "" if _is_opening(row) else row.path
-        groups[(place, re.sub(r"#\d+", "", row.key), _sort_of(row))].append(row)
+        sort = _sort_of(row) if row.path.endswith(_SEPARATE_NAMES) else ""
+        groups[(place, re.sub(r"#\d+", "", row.key), sort)].append(row)
     return [
         Target(group[0], tuple(row.node_id for row in group), frozenset((row.path, row.line) for row in group))
         for group in groups.values()
