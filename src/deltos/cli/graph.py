@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_project, add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
+from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.store.symbols import bare_key
 
@@ -82,7 +83,8 @@ def _refs(arguments: argparse.Namespace) -> int:
             if arguments.json:
                 print_json(_references(references, search.source))
             else:
-                print(render_references(references, search.source, limit=max(1, arguments.limit), page=page).text)
+                limit, tests = max(1, arguments.limit), search.test_files()
+                print(render_references(references, search.source, limit=limit, page=page, test_files=tests).text)
     return 0 if found else 1
 
 
@@ -201,7 +203,9 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
     from deltos.domains.graph.page import BudgetedLines
 
     bar = ProgressBar()
-    with opened_app() as app:
+    config = Config.from_environment()
+    asked = replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))  # whatever servers offer
+    with opened_app(asked) as app:
         index = app.domains.projects.at(Path(arguments.project))
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()

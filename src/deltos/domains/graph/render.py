@@ -58,10 +58,16 @@ def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: Bud
 
 
 def render_references(
-    references: FoundReferences, source: Source, *, limit: int, page: BudgetedLines, is_complete: bool = False
+    references: FoundReferences,
+    source: Source,
+    *,
+    limit: int,
+    page: BudgetedLines,
+    test_files: int,
+    is_complete: bool = False,
 ) -> Answer:
     """Uses with their source text by file: certain ones first, then those through others, possible ones apart; says so
-    where these are all, which takes an index that `is_complete`."""
+    where these are all, which takes an index that `is_complete`, and in how many files of tests none is."""
     groups = grouped_uses(references)
     total = sum(len(group.uses) for group in groups)
     listed, room = [], limit
@@ -73,7 +79,7 @@ def render_references(
     lines = UseLines(references.target.first, texts, source.changed)
 
     def header(shown: int) -> str:
-        told = _summary(groups, references, is_complete=is_complete and shown == total)
+        told = _summary(groups, references, test_files, is_complete=is_complete and shown == total)
         what = f"{definition_line(references.target.first, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
@@ -91,7 +97,7 @@ def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
     return f"--- not shown: {named}{more} ---"
 
 
-def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete: bool) -> str:
+def _summary(groups: Sequence[UseGroup], found: FoundReferences, test_files: int, *, is_complete: bool) -> str:
     """How many uses there are and where not; that nothing else is one; what was left out."""
     direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
     through = sum(len(group.uses) for group in groups if group.is_through)
@@ -100,7 +106,7 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete:
     text += f", {through} through another definition" if through else ""
     text += f", {possible} possible" if possible else ""
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
-    text += f", {_in_tests(in_tests, found.test_files)}" if in_tests or not found.outside else ""
+    text += f", {_in_tests(in_tests, test_files)}" if in_tests or not found.outside else ""
     if not found.is_resolved:
         text += f"; {_UNRESOLVED}"
     elif is_complete:

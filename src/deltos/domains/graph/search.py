@@ -76,8 +76,8 @@ class FoundReferences:
 
     `others` are the definitions that a place may name instead of the target: bases that it overrides, and overrides.
     `sharing` counts the definitions of the name; `namesakes` are the others that are used, `elsewhere` counts their
-    uses, `unlike` calls that give another number of arguments, `outside` what a filter left out. `test_files` is how
-    many files of tests there are; `is_resolved` is false where only definitions of the language are known.
+    uses, `unlike` calls that give another number of arguments, `outside` what a filter left out. `is_resolved` is
+    false where only definitions of the language are known.
     """
 
     target: Target
@@ -92,7 +92,6 @@ class FoundReferences:
     elsewhere: int = 0
     unlike: int = 0
     outside: int = 0
-    test_files: int = 0
     is_resolved: bool = True
 
     def narrowed(self, keeps: Callable[[str], bool]) -> FoundReferences:
@@ -337,7 +336,6 @@ class GraphSearch:
             namesakes=tuple(others),
             elsewhere=sum(uses.values()),
             unlike=len(mentions) - len(alike),
-            test_files=sum(map(is_test, self.reader.paths())),
             is_resolved=is_resolved(target.first.path),
         )
 
@@ -354,6 +352,10 @@ class GraphSearch:
         """Definitions that a place may name instead of the target; one declared again under its name is none."""
         rows = self.reader.symbols(node_ids - set(target.node_ids))
         return {i: row for i, row in rows.items() if (row.path, row.label) != (target.first.path, target.first.label)}
+
+    def test_files(self) -> int:
+        """How many files of tests there are."""
+        return sum(map(is_test, self.reader.paths()))
 
     def implemented(self, target: Target) -> set[int]:
         """The members of bases, protocols and interfaces that a member stands in for."""

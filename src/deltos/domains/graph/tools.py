@@ -140,7 +140,13 @@ class _GraphTools:
 
             def answered(freshness: Freshness) -> Answer:
                 graph = self._opened(index, freshness)
-                answer = work(graph, call)
+                try:
+                    answer = work(graph, call)
+                except NotFound as problem:
+                    if freshness.complete:
+                        raise
+                    hint = f"{problem.hint} {' '.join(freshness.notes)}".strip()
+                    raise NotFound(problem.message, hint=hint) from None
                 if not graph.search.source.changed or not freshness.complete:
                     return answer
                 # A file was edited after the last look at the disk: its lines are elsewhere now.
@@ -167,6 +173,7 @@ class _GraphTools:
                 graph.search.source,
                 limit=call.number("limit"),
                 page=page,
+                test_files=graph.search.test_files(),
                 is_complete=graph.is_complete,
             )
 
