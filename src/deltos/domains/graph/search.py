@@ -494,7 +494,9 @@ def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
 
 def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
     """Whether a row is no use but the line that defines the target; a call on that line is a use."""
-    return (row.path, row.line) in target.places and row.kind in _DEFINING_KINDS
+    if (row.path, row.line) not in target.places:
+        return False
+    return row.kind in _DEFINING_KINDS or row.origin in ("override", "merge")
 
 
 def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
