@@ -270,7 +270,7 @@ export type Actions<R> = { [K in keyof R]: (payload?: unknown) => K };
 export interface Slice<R> { actions: Actions<R>; plain: R; }
 export function createSlice<S, R>(options: Options<S, R>): Slice<R> { throw new Error(); }
 """,
-        use_ts="""import { createSlice } from "./slice";  // -> slice.ts:createSlice, slice.ts:
+        use_ts="""import { createSlice } from "./slice";  // -> slice.ts:createSlice
 const counter = createSlice({  // -> slice.ts:createSlice
   name: "counter",  // -> slice.ts:Options.name
   state: 0,  // -> slice.ts:Options.state
