@@ -43,6 +43,7 @@ def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
         "static int XHASH(int a) {\n",
         "  return CHECK(b);\n",
         "  a = b + LIMIT(c);\n",
+        "int f() REQUIRES(a,\n  b) {\n",
     ],
 )
 def test_what_is_no_stray_macro_stays(source: str) -> None:

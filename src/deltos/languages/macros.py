@@ -25,9 +25,8 @@ _BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
 _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
 _STOP = re.compile(rb"[;{}]")
 # After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
-_AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + rb"\([^()]*+\))")
-_FUNCTION_GOES_ON = re.compile(rb"\s*+(?:\{|=\s*+0\s*+;|override\b|final\b|const\b|noexcept\b)")
-_VARIABLE_GOES_ON = re.compile(rb"\s*+(?:;|=[^=])")
+_AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + rb"\([^()\n]*+\))")
+_FUNCTION_GOES_ON = (b"{", b"override", b"final", b"const", b"noexcept")
 _VARIABLE = re.compile(rb"[\w:<>,*& \t]++")
 _STATEMENT = re.compile(
     rb"(?:#|(?:[{}]\s*+)*+(?:else\b\s*+)?(?:if|for|while|switch|catch|do|return|case|throw|goto|new|delete)\b)"
@@ -37,7 +36,7 @@ _TYPE_WORDS = frozenset(
     b"return typedef struct union enum class constexpr volatile register do".split()
 )
 _HEAD_BYTES = 300  # of the line before a macro
-_BLANK_BYTES = 200  # between the name of a class and its body
+_BLANK_BYTES = 200  # between the name of a class and its body, and after a macro
 _ARGUMENT_BYTES = 2_000  # between `<` and `>` after the name of a class
 
 
@@ -75,11 +74,18 @@ def _macros_after(data: bytes) -> Iterator[tuple[int, int]]:
         head = line[-_HEAD_BYTES:].strip()
         if _STATEMENT.match(head):
             continue
-        if head.endswith(b")"):
-            if _FUNCTION_GOES_ON.match(data, found.end()):
-                yield found.span(1)
-        elif _declares_variable(head) and _VARIABLE_GOES_ON.match(data, found.end()):
+        after = data[found.end() : found.end() + _BLANK_BYTES].lstrip()
+        if _function_goes_on(after) if head.endswith(b")") else _variable_goes_on(after) and _declares_variable(head):
             yield found.span(1)
+
+
+def _function_goes_on(after: bytes) -> bool:
+    is_pure = after.startswith(b"=") and after[1:].lstrip().startswith(b"0")
+    return is_pure or after.startswith(_FUNCTION_GOES_ON)
+
+
+def _variable_goes_on(after: bytes) -> bool:
+    return after.startswith((b";", b"=")) and not after.startswith(b"==")
 
 
 def _declares_variable(head: bytes) -> bool:
