@@ -51,9 +51,10 @@ class OpenedDomains:
         self.config = config
         self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = Workers()
+        graph = (GraphIndexer(),) if "graph" in config.toolsets else ()  # who only searches does not pay for it
         self.projects = Projects(
             open_projects(config.home),
-            (CodeIndexer(makes_vectors=config.searches_by_meaning), GraphIndexer()),
+            (CodeIndexer(makes_vectors=config.searches_by_meaning), *graph),
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
             kept=(CodeIndexer(), GraphIndexer()),  # so that two servers of which one does without do not take turns

@@ -53,7 +53,7 @@ def test_refs_have_the_fixed_form(graph: Path, capsys: pytest.CaptureFixture[str
     assert code == 0
     assert (answer["file"], answer["line"]) == ("a.py", 4)
     assert {
-        "file": "b.py", "line": 5, "kind": "call", "certain": True, "via": None, "text": "return a.f()",
+        "file": "b.py", "line": 5, "kind": "call", "certain": True, "via": "direct", "text": "return a.f()",
     } in answer["references"]  # fmt: skip
     _, out, _ = run(capsys, graph, "refs", "f")
     assert "test_a.py" in out

@@ -89,7 +89,7 @@ def test_only_what_the_toolsets_can_answer_is_offered(tmp_path: Path) -> None:
     assert offered == {
         "docs": ["doc", "answer_from_docs"],
         "apis": [],
-        "code": ["project-overview", "onboard", "review_impact"],
+        "code": [],
         "graph": ["project-overview", "onboard", "review_impact"],
         "memory": ["observation"],
     }
@@ -105,12 +105,22 @@ def test_onboarding_brings_the_map_what_was_learned_and_the_sources(parcels: Par
     assert estimate_tokens(text) <= 5_000
 
 
-def test_onboarding_with_code_alone_is_the_map(tmp_path: Path) -> None:
+def test_onboarding_with_the_graph_alone_is_the_map(tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def f(): ...\n"})
-    with closing(App(Config(tmp_path / "home", toolsets=("code",)))) as app:
+    with closing(App(Config(tmp_path / "home", toolsets=("graph",)))) as app:
         text = written(prompt_named(app, "onboard"), Desk(app.tools(), root))
     assert "# p: 1 files" in text
     assert "Memory" not in text
+
+
+def test_who_only_searches_code_does_not_pay_for_the_graph(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "def keep(): ...\n\n\nkeep()\n"})
+    with closing(App(Config(tmp_path / "home", toolsets=("code",)))) as app:
+        assert "a.py" in Desk(app.tools(), root).call("search_code", query="keep").text
+        graph = app.domains.projects.at(root).store.graph
+        assert (graph.symbol_count(), graph.paths()) == (0, [])
+    with closing(App(Config(tmp_path / "home"))) as app:
+        assert "a.py\n 4 call keep()" in Desk(app.tools(), root).call("find_references", symbol="keep").text
 
 
 def test_a_question_is_answered_from_quoted_passages(parcels: Parcels) -> None:

@@ -17,6 +17,11 @@ from deltos.languages.macros import without_macros
         ("ALWAYS_INLINE static int f();\n", "              static int f();\n"),
         ("class EXPORT_API Queue : Base {", "class            Queue : Base {"),
         ("struct ALIGNED(8) Item final {", "struct            Item final {"),
+        ("class EXPORT_API Queue;", "class            Queue;"),
+        ("  int count GUARDED_BY(mutex_);\n", "  int count                   ;\n"),
+        ("  Node* head GUARDED_BY(mutex_) = 0;\n", "  Node* head                    = 0;\n"),
+        ("Status A::run(int n) REQUIRES(mutex_) {\n", "Status A::run(int n)                  {\n"),
+        ("  virtual int f() REQUIRES(mutex_) = 0;\n", "  virtual int f()                  = 0;\n"),
     ],
 )
 def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
@@ -32,6 +37,13 @@ def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
         "int a = SIZE_MAX;\n",
         "class Queue : Base {",
         "#define NAME value\n",
+        "#define NAME(x) OTHER(x) {\n",
+        "  if (a) ASSERT(b);\n",
+        "  for (;;) FOREACH(b) {\n",
+        "static int XHASH(int a) {\n",
+        "  return CHECK(b);\n",
+        "  a = b + LIMIT(c);\n",
+        "int f() REQUIRES(a,\n  b) {\n",
     ],
 )
 def test_what_is_no_stray_macro_stays(source: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from deltos.errors import Cancelled, DeltosError, NothingToIndex, StoreCorrupt
 from deltos.progress import Silent
 from deltos.workspace import watch
-from deltos.workspace.project_index import SMALL_CHANGE_FILES
+from deltos.workspace.project_index import SMALL_CHANGE_FILES, Freshness
 from tests.files_of import connection_of, project_database
 from tests.repositories import git, make_repository, write_files
 from tests.store.sqlite.test_lock import start_holder
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
     from deltos.store.project import ProjectWriter
     from deltos.workspace.indexer import ParsedFile, SyncChanges
-    from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.project_index import ProjectIndex
 
 FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
 
@@ -42,6 +42,18 @@ class GatedIndexer(TextIndexer):
     def extract(self, file: ParsedFile) -> str:
         self.gate.wait(60)
         return super().extract(file)
+
+
+class SlowlySettling(TextIndexer):
+    """Settles nothing while its gate is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
+        self.gate.wait(60)
+        super().finish(store, changes, workers)
 
 
 class BrokenIndexer(TextIndexer):
@@ -89,6 +101,24 @@ def many_changes() -> dict[str, str | bytes]:
 
 def test_the_first_answer_waits_for_the_first_index(index: ProjectIndex) -> None:
     assert fresh_texts(index) == FILES
+
+
+def test_who_needs_files_alone_is_answered_before_what_spans_them_is_settled(tmp_path: Path, root: Path) -> None:
+    indexer = SlowlySettling()
+    index = open_index(tmp_path, root, indexer)
+    try:
+        found, freshness = index.answer(lambda fresh: (texts(index), fresh), wait_seconds=60, files_alone=True)
+        assert found == FILES
+        assert (freshness.complete, freshness.notes) == (True, ())
+        freshness = index.freshen(wait_seconds=0)
+        assert not freshness.complete
+        (note,) = freshness.notes
+        assert note.startswith("Note: references are still being resolved for the first time; definitions are known")
+        indexer.gate.set()
+        assert index.freshen(wait_seconds=60) == Freshness(complete=True)
+    finally:
+        indexer.gate.set()
+        index.close()
 
 
 @pytest.mark.parametrize("make", [write_files, make_repository])

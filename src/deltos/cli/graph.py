@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_project, add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
+from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
+from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
     import argparse
@@ -81,7 +83,8 @@ def _refs(arguments: argparse.Namespace) -> int:
             if arguments.json:
                 print_json(_references(references, search.source))
             else:
-                print(render_references(references, search.source, limit=max(1, arguments.limit), page=page).text)
+                limit, tests = max(1, arguments.limit), search.test_files()
+                print(render_references(references, search.source, limit=limit, page=page, test_files=tests).text)
     return 0 if found else 1
 
 
@@ -200,7 +203,9 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
     from deltos.domains.graph.page import BudgetedLines
 
     bar = ProgressBar()
-    with opened_app() as app:
+    config = Config.from_environment()
+    asked = replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))  # whatever servers offer
+    with opened_app(asked) as app:
         index = app.domains.projects.at(Path(arguments.project))
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
@@ -213,14 +218,15 @@ def _symbol(row: Symbol) -> JsonObject:
 
 
 def _references(references: FoundReferences, source: Source) -> JsonObject:
-    """`certain` are places that name the symbol itself; uses under an import alias, through another definition that
-    need not run it (`via`), and possible ones, are not."""
-    rows = [(row, True) for row in references.certain]
-    rows += [(row, False) for row in (*references.aliased, *references.through, *references.possible)]
-    texts = source.lines((row.path, row.line) for row, _ in rows)
+    """`certain` are places that name the symbol, by its name or an alias; uses through another definition that need not
+    run it, and possible ones, are not. `via` tells how each reaches the symbol."""
+    rows = [(row, True, references.way(row)) for row in (*references.certain, *references.aliased)]
+    rows += [(row, False, references.way(row)) for row in references.through]
+    rows += [(row, False, "text") for row in references.possible]
+    texts = source.lines((row.path, row.line) for row, _, _ in rows)
     first = references.target.first
     return {
-        "symbol": references.target.name,
+        "symbol": bare_key(references.target.name),
         "file": first.path,
         "line": first.line,
         "references": [
@@ -229,9 +235,9 @@ def _references(references: FoundReferences, source: Source) -> JsonObject:
                 "line": row.line,
                 "kind": row.kind,
                 "certain": certain,
-                "via": references.via(row) or None,
+                "via": way,
                 "text": texts.get((row.path, row.line), "").strip(),
             }
-            for row, certain in rows
+            for row, certain, way in rows
         ],
     }

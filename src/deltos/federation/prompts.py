@@ -56,7 +56,7 @@ class Prompts:
 
     def offered(self) -> tuple[Prompt, ...]:
         """The prompts that the enabled toolsets can write."""
-        has_code = not {"code", "graph"}.isdisjoint(self.toolsets)
+        has_code = "graph" in self.toolsets
         base = Parameter("base", "string", "Compare with this revision; default: the last commit", default="")
         question = Parameter("question", "string", "What you want to know")
         prompts: list[Prompt] = []

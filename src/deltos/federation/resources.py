@@ -29,7 +29,7 @@ class Resources:
     def offered(self, toolsets: Sequence[str]) -> tuple[Resource, ...]:
         """The resources of the enabled toolsets."""
         offered: list[Resource] = []
-        if not {"code", "graph"}.isdisjoint(toolsets):
+        if "graph" in toolsets:
             about = "A map of the repository: its most central files and symbols with signatures."
             uri = "deltos://project/overview"
             offered.append(Resource(uri, "project-overview", "Project overview", about, self.overview))

@@ -24,7 +24,19 @@ _CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
 _BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
 _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
 _STOP = re.compile(rb"[;{}]")
-_BLANK_BYTES = 200  # between the name of a class and its body
+# After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
+_AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + rb"\([^()\n]*+\))")
+_FUNCTION_GOES_ON = (b"{", b"override", b"final", b"const", b"noexcept")
+_VARIABLE = re.compile(rb"[\w:<>,*& \t]++")
+_STATEMENT = re.compile(
+    rb"(?:#|(?:[{}]\s*+)*+(?:else\b\s*+)?(?:if|for|while|switch|catch|do|return|case|throw|goto|new|delete)\b)"
+)
+_TYPE_WORDS = frozenset(
+    b"int char short long float double bool void unsigned signed auto static inline const extern virtual explicit else "
+    b"return typedef struct union enum class constexpr volatile register do".split()
+)
+_HEAD_BYTES = 300  # of the line before a macro
+_BLANK_BYTES = 200  # between the name of a class and its body, and after a macro
 _ARGUMENT_BYTES = 2_000  # between `<` and `>` after the name of a class
 
 
@@ -32,7 +44,9 @@ def without_macros(data: bytes) -> bytes:
     """The source with blanks where such macros stood: every other byte keeps its place."""
     out: list[bytes] = []
     at = 0
-    for start, end in _macros(data):
+    for start, end in sorted({*_macros(data), *_macros_after(data)}):
+        if start < at:
+            continue
         out += (data[at:start], b" " * (end - start))
         at = end
     return b"".join([*out, data[at:]]) if out else data
@@ -50,6 +64,36 @@ def _macros(data: bytes) -> Iterator[tuple[int, int]]:
         # before a declaration, on its line or above it: ALWAYS_INLINE void f()
         elif _is_alone(data, line) or _DECLARATION.match(data, line.end()):
             yield line.span(2)
+
+
+def _macros_after(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where macros stand after a declarator: the grammar would take them for its name."""
+    for found in _AFTER_WORD.finditer(data):
+        end = found.start()
+        line = data[data.rfind(b"\n", max(0, end - _HEAD_BYTES), end) + 1 : end]
+        head = line[-_HEAD_BYTES:].strip()
+        if _STATEMENT.match(head):
+            continue
+        after = data[found.end() : found.end() + _BLANK_BYTES].lstrip()
+        if _function_goes_on(after) if head.endswith(b")") else _variable_goes_on(after) and _declares_variable(head):
+            yield found.span(1)
+
+
+def _function_goes_on(after: bytes) -> bool:
+    is_pure = after.startswith(b"=") and after[1:].lstrip().startswith(b"0")
+    return is_pure or after.startswith(_FUNCTION_GOES_ON)
+
+
+def _variable_goes_on(after: bytes) -> bool:
+    return after.startswith((b";", b"=")) and not after.startswith(b"==")
+
+
+def _declares_variable(head: bytes) -> bool:
+    """Whether a line so far is a type and a name."""
+    words = head.replace(b"*", b" ").replace(b"&", b" ").replace(b">", b"> ").split()
+    if len(words) < 2 or _VARIABLE.fullmatch(head) is None:
+        return False
+    return words[-1] not in _TYPE_WORDS and not words[-1].endswith(b"_t") and words[-1][:1].islower()
 
 
 def _is_alone(data: bytes, line: re.Match[bytes]) -> bool:
@@ -72,6 +116,9 @@ def _is_class_head(data: bytes, start: int) -> bool:
     name = _CLASS_NAME.match(data, start)
     if name is None:
         return False
+    if data[name.end() : name.end() + 1] == b";" and name[0][:1].isupper():
+        line = data.rfind(b"\n", max(0, start - _HEAD_BYTES), start) + 1
+        return data[line:start].lstrip().startswith(b"class")  # class EXPORT Queue; but struct LIST Head;
     if _CLASS_BODY.match(data[name.end() : name.end() + _BLANK_BYTES]):
         return True
     if data[name.end() : name.end() + 1] != b"<":

@@ -152,13 +152,20 @@ class _OutlineReader:
         if outer.kind in _CALLABLE and kind in _LOCAL:
             return None
         if kind == outer.kind and kind in _CLASS_LIKE and name == outer.path.rpartition(".")[2]:
-            return None  # typedef struct node {…} node
+            self._begin_at(outer.position, finding)  # typedef struct node {…} node
+            return None
         container = _nest(container, _enclosing(outer, kind))
         is_definition = not finding.is_scope and name not in ("", "_")
         path = f"{container}.{name}" if container else name
         position = len(self._definitions) if is_definition else -1
         self._scopes.append(_OutlineScope(finding.start, -finding.negative_end, path, kind, position))
         return self._definition(finding, name, kind, container) if is_definition else None
+
+    def _begin_at(self, position: int, finding: _Finding) -> None:
+        """A definition that is named at both ends is looked for at the first."""
+        if position >= 0:
+            line = finding.name.start_point[0] + 1
+            self._definitions[position] = replace(self._definitions[position], line=line)
 
     def _definition(self, finding: _Finding, name: str, kind: str, container: str) -> Definition:
         node = finding.node

@@ -32,6 +32,7 @@ class BackgroundRun:
         self._stop = threading.Event()
         self.failure: DeltosError | None = None
         self.done = self.total = 0
+        self.stage = what
         self._thread.start()
 
     @property
@@ -39,10 +40,13 @@ class BackgroundRun:
         """Whether it is still at work."""
         return self._thread.is_alive()
 
-    def wait(self, seconds: float, progress: Progress) -> None:
-        """Wait until it is done, at most `seconds`, or until the caller no longer waits; pass its progress on."""
+    def wait(self, seconds: float, progress: Progress, *, stage: str = "") -> None:
+        """Wait until it is done or has come to a stage, at most `seconds`, or until the caller no longer waits; pass
+        its progress on."""
         deadline = time.monotonic() + seconds
         while self.running and time.monotonic() < deadline and not progress.cancelled():
+            if stage and self.stage == stage:
+                return
             self._thread.join(min(POLL_SECONDS, seconds))
             if self.total:
                 progress.report(self.done, self.total, self._what)
@@ -52,9 +56,9 @@ class BackgroundRun:
         self._stop.set()
         self._thread.join(_STOP_SECONDS)
 
-    def report(self, done: int, total: int, what: str) -> None:  # noqa: ARG002
+    def report(self, done: int, total: int, what: str) -> None:
         """Implements Progress for the run itself."""
-        self.done, self.total = done, total
+        self.done, self.total, self.stage = done, total, what
 
     def cancelled(self) -> bool:
         """Implements Progress for the run itself."""

@@ -15,7 +15,7 @@ from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
 from deltos.workspace.listing import list_files
-from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
+from deltos.workspace.sync import SETTLING, Plan, SyncReport, carry_out, make_plan, versions
 from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ OTHER_CALL_SECONDS = 2.0
 # What follows the files begins so long after an answer: a command that only asks has ended by then.
 FOLLOW_AFTER_SECONDS = 0.3
 _BEING_REINDEXED = "Note: another call or process is re-indexing; very recent edits may be missing."
+_BEING_RESOLVED = (
+    "Note: references are still being resolved for the first time; definitions are known, uses may be missing."
+)
 
 _T = TypeVar("_T")
 
@@ -95,31 +98,48 @@ class ProjectIndex:
         return report
 
     def answer(
-        self, work: Callable[[Freshness], _T], *, progress: Progress | None = None, wait_seconds: float | None = None
+        self,
+        work: Callable[[Freshness], _T],
+        *,
+        progress: Progress | None = None,
+        wait_seconds: float | None = None,
+        files_alone: bool = False,
     ) -> _T:
-        """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again."""
+        """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again.
+
+        `files_alone`: it needs what each file says, and does not wait for a first index to settle what spans files.
+        """
+
+        def answered() -> _T:
+            return work(self.freshen(progress=progress, wait_seconds=wait_seconds, files_alone=files_alone))
+
         try:
-            return self.store.repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
+            return self.store.repairing(answered)
         finally:
             with suppress(StoreError):  # what the answer met counts, not what comes after it
                 self._follow(after_seconds=FOLLOW_AFTER_SECONDS)  # only now: it must not slow the answer down
 
     def freshen(
-        self, *, progress: Progress | None = None, wait_seconds: float | None = None, at_once: bool = False
+        self,
+        *,
+        progress: Progress | None = None,
+        wait_seconds: float | None = None,
+        at_once: bool = False,
+        files_alone: bool = False,
     ) -> Freshness:
         """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
 
         `wait_seconds` is how long a first index may take before the answer comes from what is ready. `at_once` compares
-        with the disk however short ago that was done: somebody has seen a change.
+        with the disk however short ago that was done: somebody has seen a change. `files_alone` as in `answer`.
         """
-        freshness = self._freshen(progress or Silent(), wait_seconds, at_once=at_once)
+        if not self.store.meta("complete"):
+            seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
+            freshness = self._await_first_index(progress or Silent(), seconds, files_alone=files_alone)
+        else:
+            freshness = self._compare(progress or Silent(), at_once=at_once)
         return replace(freshness, failures=tuple(self.store.failures()))
 
-    def _freshen(self, progress: Progress, wait_seconds: float | None, *, at_once: bool) -> Freshness:
-        if not self.store.meta("complete"):
-            return self._await_first_index(
-                progress, self._first_index_seconds if wait_seconds is None else wait_seconds
-            )
+    def _compare(self, progress: Progress, *, at_once: bool) -> Freshness:
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
             # Of several calls, the first absorbs the change; the others do not wait for a file that takes long to read.
             if not self._turn.acquire(timeout=OTHER_CALL_SECONDS):
@@ -228,13 +248,15 @@ class ProjectIndex:
                     return
             time.sleep(POLL_SECONDS)
 
-    def _await_first_index(self, progress: Progress, wait_seconds: float) -> Freshness:
+    def _await_first_index(self, progress: Progress, wait_seconds: float, *, files_alone: bool) -> Freshness:
         background = self._run_in_background()
-        background.wait(wait_seconds, progress)
+        background.wait(wait_seconds, progress, stage=SETTLING if files_alone else "")
         if background.failure is not None:
             raise background.failure
         if self.store.meta("complete"):
             return Freshness(complete=True, notes=self._news())
+        if background.stage == SETTLING:
+            return Freshness(complete=files_alone, notes=(*self._news(), *(() if files_alone else (_BEING_RESOLVED,))))
         ready = self.store.file_count()
         note = f"Note: the first index is still being built; this answer knows {ready} files. Ask again for the rest."
         return Freshness(complete=False, notes=(*self._news(), note))

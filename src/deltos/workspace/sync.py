@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
     from deltos.workspace.indexer import Indexer
 
+SETTLING = "references"
+"""The stage of a first index in which every file is written, and what spans files is being settled."""
 # While an index is built for the first time, readers see it grow in steps of about this long.
 COMMIT_EVERY_SECONDS = 1.5
 
@@ -195,6 +197,7 @@ class _Run:
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
                 self._writer.commit_step()  # children that resolve read the file themselves: now they see all of it
+                self._progress.report(len(self._plan.candidates), len(self._plan.candidates), SETTLING)
                 pending = set()
             for indexer in self._indexers:
                 unread = self._unread[indexer.name]

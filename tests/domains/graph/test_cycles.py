@@ -23,6 +23,14 @@ def test_a_file_that_imports_itself_is_no_cycle() -> None:
     assert find_cycles(imports("a a")) == []
 
 
+def test_a_rust_module_and_its_own_submodules_are_no_cycle() -> None:
+    inside = ["src/lib.rs src/a.rs", "src/a.rs src/lib.rs", "src/a.rs src/a/b.rs", "src/a/b.rs src/a.rs"]
+    folder = ["src/c/mod.rs src/c/d.rs", "src/c/d.rs src/c/mod.rs", "src/c/d.rs src/lib.rs", "src/lib.rs src/c/mod.rs"]
+    assert find_cycles(imports(*inside, *folder)) == []
+    (component,) = find_cycles(imports(*inside, *folder, "src/c/d.rs src/a/b.rs", "src/a/b.rs src/c/d.rs"))
+    assert component.cycle == ("src/a/b.rs", "src/c/d.rs")
+
+
 def test_one_shortest_cycle_stands_for_a_component() -> None:
     (component,) = find_cycles(imports("a b", "b c", "c d", "d a", "c b"))
     assert component.files == ("a", "b", "c", "d")

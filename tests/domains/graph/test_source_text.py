@@ -80,7 +80,7 @@ def tight(project: SmallProject, tmp_path: Path) -> Iterator[Desk]:
 def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: Desk) -> None:
     text = desk.call("find_references", symbol="Store").text
     assert text.startswith(
-        "def Store store.py:8-20 class (Base)\n4 references in 2 files, none in tests; complete: no other uses in code\n"
+        "def Store store.py:8-20 class (Base)\n4 references in 2 files, no test files; complete: no other uses in code\n"
     )
     assert "store.py\n 18 call return Store()  Store.made.inner\n" in text
     assert " 1 from store import Base, Store\n" in text
@@ -91,7 +91,7 @@ def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: De
 def test_calls_through_a_base_and_possible_ones_are_groups_of_their_own(desk: Desk) -> None:
     text = desk.call("find_references", symbol="Store.put").text
     assert text.split("\n---")[0].endswith(
-        "2 references in 1 file, 1 through another definition, 1 possible, none in tests; "
+        "2 references in 1 file, 1 through another definition, 1 possible, no test files; "
         "complete with those: no other uses in code\nuser.py\n"
         " 5:11,21 call store.put(store.put(1))  fill\n"
         " 15 call self.store.put(4)  Shelf.refill.twice"
@@ -139,7 +139,7 @@ def test_decorators_defaults_and_class_bodies_belong_to_their_definition(project
 
 def test_direct_dependants_show_the_line_that_depends(desk: Desk) -> None:
     text = desk.call("get_impact", symbol="Store.put").text
-    assert "--- distance 1 ---\nuser.py\n 5:11,21 call store.put(store.put(1))  fill\n" in text
+    assert "--- distance 1 ---\nuser.py\n 5:11,21 call store.put(store.put(1))  fill (+1 line)\n" in text
     assert " 15 call self.store.put(4)  Shelf.refill.twice" in text
     assert "--- distance 2 ---\nuser.py 13 Shelf.refill" in text
 
@@ -280,10 +280,10 @@ def test_every_reference_has_its_text_as_data(project: SmallProject, capsys: pyt
     assert main(["graph", "refs", "Store.put", "--json", "--project", str(project.root)]) == 0
     (answer,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert [(row["line"], row["certain"], row["via"], row["text"]) for row in answer["references"]] == [
-        (5, True, None, "store.put(store.put(1))"),
-        (15, True, None, "self.store.put(4)"),
-        (6, False, "Base.put", "base.put(2)"),
-        (7, False, None, "other.put(3)"),
+        (5, True, "direct", "store.put(store.put(1))"),
+        (15, True, "direct", "self.store.put(4)"),
+        (6, False, "interface", "base.put(2)"),
+        (7, False, "text", "other.put(3)"),
     ]
 
 
@@ -291,7 +291,7 @@ def second_line(desk: Desk, **asked: Any) -> str:
     return desk.call("find_references", **asked).text.split("\n")[1]
 
 
-def test_what_belongs_to_other_definitions_of_the_name_is_counted_not_listed(project: SmallProject) -> None:
+def test_what_belongs_to_other_definitions_of_the_name_is_counted_and_these_are_named(project: SmallProject) -> None:
     project.write(
         {
             "a.py": "class A:\n    def put(self): ...\n\n\nclass B:\n    def put(self): ...\n",
@@ -300,8 +300,10 @@ def test_what_belongs_to_other_definitions_of_the_name_is_counted_not_listed(pro
         }
     )
     assert second_line(tools_of(project), symbol="A.put") == (
-        "2 references in 2 files, 1 in tests; complete: no other uses in code; not listed: 2 of other definitions named put"
+        "2 references in 2 files, 1 in tests; complete: no other uses in code; "
+        "not listed: 2 of other definitions named put (B.put a.py:6)"
     )
+    assert "2 references in 1 file, none in 1 test file; complete" in second_line(tools_of(project), symbol="B.put")
 
 
 def test_uses_are_narrowed_to_a_folder_or_to_what_is_no_test(project: SmallProject) -> None:

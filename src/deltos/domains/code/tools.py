@@ -128,11 +128,12 @@ class _CodeTools:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))
             if not answer.hits and not answer.files_searched:
                 answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
-            answer = self._with_uses(index, answer)
+            if index.store.meta("complete"):  # until then uses are not counted to the end
+                answer = self._with_uses(index, answer)
             return answer.with_notes(freshness.notes_about("code"))
 
         return render_hits(
-            index.answer(work, progress=call.progress),
+            index.answer(work, progress=call.progress, files_alone=True),
             query=call.text("query"),
             project_id=index.project.project_id,
             database_name=index.store.name,

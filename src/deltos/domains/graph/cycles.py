@@ -31,7 +31,7 @@ class Component:
 
 def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
     """All components, those at run time first; one that a stricter mode has already shown is not repeated."""
-    rows = [row for row in imports if row.path != row.target]
+    rows = [row for row in imports if row.path != row.target and not _is_own_submodule(row.path, row.target)]
     found: list[Component] = []
     shown: set[tuple[str, ...]] = set()
     for mode, taking_part in MODES:
@@ -41,6 +41,17 @@ def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
                 shown.add(files)
                 found.append(Component(mode, files, shortest_cycle(graph, files)))
     return found
+
+
+def _is_own_submodule(path: str, target: str) -> bool:
+    """Whether a Rust file imports from a module inside its own: that a module and what it consists of know each other
+    is no cycle."""
+    if not (path.endswith(".rs") and target.endswith(".rs")):
+        return False
+    folder, _, name = path.rpartition("/")
+    stem = name.removesuffix(".rs")
+    own = folder if stem in ("mod", "lib", "main") else f"{folder}/{stem}".lstrip("/")
+    return target.startswith(f"{own}/") if own else True
 
 
 def _graph(rows: Iterable[ImportRow]) -> Graph:

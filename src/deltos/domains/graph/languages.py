@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.definitions import DefinitionsOnly
+from deltos.languages.table import detect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,12 @@ def _declared() -> Resolver:
 
 LOOKED_UP_BY_NAME = frozenset("go java kotlin csharp rust c cpp php ruby".split())
 """Languages whose resolution depends on all definitions of a name, wherever they are."""
+_GROUPS = {
+    "javascript": frozenset({"typescript", "tsx", "javascript", "jsx", "vue", "svelte", "astro"}),
+    "jvm": frozenset({"java", "kotlin", "scala", "groovy"}),
+    "c": frozenset({"c", "cpp", "objc", "cuda"}),
+}
+"""Languages that see each other's definitions."""
 FAMILIES = (
     Family(frozenset({"python"}), _python),
     Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
@@ -58,6 +65,30 @@ DEFINITIONS_ONLY = DefinitionsOnly()
 def resolver_of(language: str) -> Resolver | None:
     """The resolver of a language; None where only definitions are known."""
     return next((family.resolver() for family in FAMILIES if language in family.languages), None)
+
+
+def is_resolved(path: str) -> bool:
+    """Whether references of a file are known, as far as its name tells, and not its definitions alone."""
+    language = detect(path)
+    return language is None or any(language.name in family.languages for family in FAMILIES)
+
+
+def is_declared(path: str) -> bool:
+    """Whether a file's references are resolved by declarations alone, as far as its name tells."""
+    language = detect(path)
+    return language is not None and language.name in LOOKED_UP_BY_NAME
+
+
+@cache
+def _group(language: str) -> str:
+    shared = next((group for group, languages in _GROUPS.items() if language in languages), "")
+    return shared or language
+
+
+def is_same_world(path: str, other: str) -> bool:
+    """Whether a file may use what another defines: its language is the same, or sees the other's definitions."""
+    own, its = detect(path), detect(other)
+    return own is None or its is None or _group(own.name) == _group(its.name)
 
 
 @cache

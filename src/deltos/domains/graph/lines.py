@@ -23,6 +23,7 @@ _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "
 # A header that begins so says no more than the name and the kind do.
 _KEYWORDS = frozenset({"def", "class", "func", "function", "fn", "interface", "type", "enum", "struct", "module"})
 _DEFINING = ("def ", "async def ", "class ", "func ", "function ", "fn ", "pub ", "export ", "interface ", "type ")
+_TABLE_MARKS = ("|", "+-", "+=")
 _CHANGED = "(changed since it was indexed: ask again)"
 
 
@@ -58,10 +59,22 @@ def outline_line(row: Symbol, *, with_sentence: bool = True) -> str:
 
 
 def first_sentence(text: str, characters: int = _SENTENCE_CHARACTERS) -> str:
-    """The first sentence of a doc, on one line."""
-    flat = printable(" ".join(text.split()))
+    """The first sentence of a doc, on one line; tables and rulers are none."""
+    flat = printable(" ".join(_first_paragraph(text).split()))
     end = flat.find(". ")
     return _shortened(flat if end < 0 else flat[: end + 1], characters)
+
+
+def _first_paragraph(text: str) -> str:
+    """The lines of a doc up to an empty one or a ruler, from the first that says something."""
+    kept: list[str] = []
+    for line in text.splitlines():
+        says = any(map(str.isalnum, line)) and not line.lstrip().startswith(_TABLE_MARKS)
+        if says:
+            kept.append(line)
+        elif kept:
+            break
+    return "\n".join(kept)
 
 
 def _with_sentence(line: str, row: Symbol, characters: int) -> str:

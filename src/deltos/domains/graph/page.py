@@ -49,6 +49,11 @@ class BudgetedLines:
         """The same with a smaller budget."""
         return BudgetedLines(token_budget=min(tokens, self._characters // CHARACTERS_PER_TOKEN), notes=self._notes)
 
+    def parted(self, number: int, *, reserved: int) -> list[BudgetedLines]:
+        """As many equal parts of the budget, without the characters that are reserved; notes are told in the first."""
+        tokens = max(1, (self._characters - reserved) // CHARACTERS_PER_TOKEN // number)
+        return [BudgetedLines(token_budget=tokens, notes=() if part else self._notes) for part in range(number)]
+
     def fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
         """How many of the pieces fit."""
         return len(fit([piece.text for piece in pieces], characters=self._room(header, "")).pieces)

@@ -87,6 +87,11 @@ def parse_query(symbol: str) -> SymbolQuery:
     return SymbolQuery("pattern", text)
 
 
+def is_pattern(symbol: str) -> bool:
+    """Whether a symbol is given as a regular expression."""
+    return parse_place(symbol) is None and parse_query(symbol).form == "pattern"
+
+
 def pattern_matcher(pattern: str) -> Callable[[str], bool]:
     """A test for names; runs in linear time whatever the pattern."""
     found = compiled(pattern)

@@ -11,10 +11,11 @@ from deltos.domains.graph.lines import UseLines, called, definition_line, first_
 from deltos.domains.graph.page import WIDTHS, Piece, count, cut_line
 from deltos.domains.graph.source import around
 from deltos.domains.graph.uses import grouped_uses
+from deltos.tool import Answer
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.page import BudgetedLines
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
     from deltos.store.graph import GraphCounts
     from deltos.store.history import ChangedTogether
     from deltos.store.symbols import Symbol
-    from deltos.tool import Answer
 
 _CANDIDATES_SHOWN = 30
+_ANSWERED_TOGETHER = 5  # definitions that a pattern matches and that one answer is about
 _CONTEXT_SHOWN = 12
 _FILES_SHOWN = 12
 _LEFT_OUT_FILES = 8
 _FEW = 6
+_NAMED = 3
+_UNRESOLVED = "of this language only definitions are known: search for the name"
 _SOURCE_LINES = 25  # a definition that is longer is not shown whole
 _VALUES = frozenset({"variable", "property"})
 _SHOWN_WHOLE = frozenset({"function", "method", "component", "type", *_VALUES})
@@ -55,10 +58,16 @@ def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: Bud
 
 
 def render_references(
-    references: FoundReferences, source: Source, *, limit: int, page: BudgetedLines, is_complete: bool = False
+    references: FoundReferences,
+    source: Source,
+    *,
+    limit: int,
+    page: BudgetedLines,
+    test_files: int,
+    is_complete: bool = False,
 ) -> Answer:
     """Uses with their source text by file: certain ones first, then those through others, possible ones apart; says so
-    where these are all, which takes an index that `is_complete`."""
+    where these are all, which takes an index that `is_complete`, and in how many files of tests none is."""
     groups = grouped_uses(references)
     total = sum(len(group.uses) for group in groups)
     listed, room = [], limit
@@ -70,7 +79,7 @@ def render_references(
     lines = UseLines(references.target.first, texts, source.changed)
 
     def header(shown: int) -> str:
-        told = _summary(groups, references, is_complete=is_complete and shown == total)
+        told = _summary(groups, references, test_files, is_complete=is_complete and shown == total)
         what = f"{definition_line(references.target.first, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
@@ -88,7 +97,7 @@ def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
     return f"--- not shown: {named}{more} ---"
 
 
-def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete: bool) -> str:
+def _summary(groups: Sequence[UseGroup], found: FoundReferences, test_files: int, *, is_complete: bool) -> str:
     """How many uses there are and where not; that nothing else is one; what was left out."""
     direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
     through = sum(len(group.uses) for group in groups if group.is_through)
@@ -97,12 +106,14 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete:
     text += f", {through} through another definition" if through else ""
     text += f", {possible} possible" if possible else ""
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
-    text += f", {in_tests or 'none'} in tests" if in_tests or not found.outside else ""
-    if is_complete:
+    text += f", {_in_tests(in_tests, test_files)}" if in_tests or not found.outside else ""
+    if not found.is_resolved:
+        text += f"; {_UNRESOLVED}"
+    elif is_complete:
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
         text += "what was asked for" if found.outside else "code"
     left_out = {
-        f"of other definitions named {found.target.first.name}": found.elsewhere,
+        f"of other definitions named {found.target.first.name} ({_some(found.namesakes)})": found.elsewhere,
         "with another number of arguments": found.unlike,
         "elsewhere": found.outside,
     }
@@ -110,23 +121,68 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete:
     return f"{text}; not listed: {', '.join(told)}" if told else text
 
 
-def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol: str, *, page: BudgetedLines) -> Answer:
+def _in_tests(uses: int, files: int) -> str:
+    """How many uses are in tests, and where there are none, how many files of tests were looked at."""
+    if uses:
+        return f"{uses:,} in tests"
+    return f"none in {count(files, 'test file')}" if files else "no test files"
+
+
+def _some(rows: Sequence[Symbol]) -> str:
+    """Definitions with their places, the first few."""
+    named = [f"{row.label} {row.path}:{row.line}" for row in rows[:_NAMED]]
+    return ", ".join(named) + (f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else "")
+
+
+def render_candidates(
+    targets: Sequence[Target], counts: Mapping[int, int], symbol: str, *, page: BudgetedLines
+) -> Answer:
     """An ambiguous name: what it may mean, most referred to first."""
-
-    def weight(target: Target) -> int:
-        return sum(counts.get(node_id, 0) for node_id in target.node_ids)
-
-    ordered = sorted(targets, key=lambda target: -weight(target))
+    ordered = _by_use(targets, counts)
     lines = [
-        Piece(f"{target.name} {_where(target.first)}, {count(weight(target), 'reference')}{_told(target.first)}")
+        Piece(
+            f"{target.name} {_where(target.first)}, {count(_weight(target, counts), 'reference')}{_told(target.first)}"
+        )
         for target in ordered[:_CANDIDATES_SHOWN]
     ]
 
     def header(shown: int) -> str:
-        more = f" (showing {shown})" if shown < len(targets) else ""
+        more = f" ({_cut_of(shown, len(lines), 'the most used ones are listed')})" if shown < len(targets) else ""
         return f"'{symbol}' is ambiguous: {len(targets)} definitions{more}. Ask again with a qualified name:"
 
     return page.answer(header, lines)
+
+
+def render_each(
+    targets: Sequence[Target],
+    counts: Mapping[int, int],
+    symbol: str,
+    answer: Callable[[Target, BudgetedLines], Answer],
+    *,
+    page: BudgetedLines,
+) -> Answer:
+    """One answer for each of several definitions, the most used first; those that there is no room for are named."""
+    ordered = _by_use(targets, counts)
+    shown, rest = ordered[:_ANSWERED_TOGETHER], ordered[_ANSWERED_TOGETHER:]
+    header = f"'{symbol}' means {len(targets)} definitions" + (f", answered for {len(shown)}" if rest else "")
+    named = [f"{target.name} {_where(target.first)}" for target in rest[:_CANDIDATES_SHOWN]]
+    more = f" and {len(rest) - len(named)} more" if len(rest) > len(named) else ""
+    last = f"--- also, not answered here: {', '.join(named)}{more} ---" if rest else ""
+    pages = page.parted(len(shown), reserved=len(header) + len(last))
+    answers = [answer(target, part) for target, part in zip(shown, pages, strict=True)]
+    return Answer(
+        "\n\n".join([header, *[each.text for each in answers], *([last] if last else [])]),
+        truncated=bool(rest) or any(each.truncated for each in answers),
+        original_characters=sum(each.original_characters for each in answers),
+    )
+
+
+def _by_use(targets: Sequence[Target], counts: Mapping[int, int]) -> list[Target]:
+    return sorted(targets, key=lambda target: -_weight(target, counts))
+
+
+def _weight(target: Target, counts: Mapping[int, int]) -> int:
+    return sum(counts.get(node_id, 0) for node_id in target.node_ids)
 
 
 def render_impact(
@@ -152,14 +208,26 @@ def render_impact(
             f"{definition_line(impact.target.first)}\naffects {count(symbols, 'symbol')} in {count(files, 'file')}, "
             f"{count(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
         )
-        if impact.possible:
-            unsure = count(len(impact.possible), "possible use")
-            what += (
-                f"\nand perhaps more: {unsure} in {count(len({u.path for u in impact.possible}), 'file')}, not followed"
-            )
+        what += "".join(f"\n{line}" for line in _unsure(impact, total))
         return f"{cut_line(shown, min(limit, total), total, 'dependants')}\n{what}" if shown < total else what
 
     return page.widest(header, results)
+
+
+def _unsure(impact: Impact, total: int) -> Iterator[str]:
+    """What the numbers of an impact do not say: a zero is explained."""
+    if impact.through:
+        yield f"{len(impact.through):,} of the direct ones through what it implements or overrides, or by overriding it"
+    if impact.possible:
+        files = count(len({use.path for use in impact.possible}), "file")
+        places = ", ".join(f"{use.path}:{use.line}" for use in impact.possible[:_NAMED])
+        more = " …" if len(impact.possible) > _NAMED else ""
+        unsure = count(len(impact.possible), "possible use")
+        yield f"and perhaps more: {unsure} in {files}, not followed ({places}{more}; find_references lists them)"
+    if not impact.is_resolved:
+        yield _UNRESOLVED
+    elif not total and not impact.possible:
+        yield "no use of it is known: nothing in the project refers to it by this name"
 
 
 def _limited(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) -> Iterator[tuple[str, Sequence[Symbol]]]:
@@ -182,7 +250,7 @@ def _dependants(
         block = [f"{path} {', '.join(named)}".rstrip()]
         for row in apart:
             if uses := impact.lines.get(row.node_id):
-                more = f" (+{len(uses) - 1} lines)" if len(uses) > 1 else ""
+                more = f" (+{count(len(uses) - 1, 'line')})" if len(uses) > 1 else ""
                 block.append(f" {lines.of(uses[0], characters)}{more}")
         yield Piece("\n".join([*([title] if title else []), *block]), len(inside))
         title = ""
@@ -213,7 +281,7 @@ def render_cycles(found: Sequence[Component], files: int, *, page: BudgetedLines
     def header(shown: int) -> str:
         if not found:
             return f"No circular imports among {files:,} files (at run time, type-only, deferred)."
-        cut = f"showing {shown}/{len(found)} components\n" if shown < len(found) else ""
+        cut = f"{cut_line(shown, len(found), len(found), 'components')}\n" if shown < len(found) else ""
         return f"{cut}{count(len(found), 'circular component')}: {', '.join(by_mode)}"
 
     return page.answer(header, lines)
@@ -254,7 +322,7 @@ def render_context(context: Context, source: Source, extras: Sequence[str], *, p
     total = len(sections(0))
 
     def header(shown: int) -> str:
-        return f"showing {shown}/{total} sections\n{definition}" if shown < total else definition
+        return f"{cut_line(shown, total, total, 'sections')}\n{definition}" if shown < total else definition
 
     return page.widest(header, sections)
 
@@ -301,7 +369,12 @@ def _member_section(rows: Sequence[Symbol]) -> str:
 
 
 def _title(title: str, total: int, shown: int) -> str:
-    return f"--- {title} ({total}{f', showing {shown}' if shown < total else ''}) ---"
+    return f"--- {title} ({total}{f', the first {shown}' if shown < total else ''}) ---"
+
+
+def _cut_of(shown: int, listed: int, otherwise: str) -> str:
+    """How many are shown, and whether the budget or a list's own length is why."""
+    return f"showing {shown}: {'the token budget is full' if shown < listed else otherwise}"
 
 
 def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) -> Answer:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.arity import argument_count, parameter_count
-from deltos.domains.graph.implementing import implemented_by
+from deltos.domains.graph.implementing import implementations_of, implemented_by
+from deltos.domains.graph.languages import is_declared, is_resolved, is_same_world
 from deltos.domains.graph.query import (
     Place,
     SymbolQuery,
@@ -42,6 +43,8 @@ _LEAST_SIMILAR = 60
 _HINT_CHARACTERS = 200
 _MOST_COUNTED = 500  # mentions whose lines are read to see how many arguments they give
 _CALLABLE = frozenset({"function", "method", "component"})
+_SEPARATE_NAMES = (".java", ".php")  # languages in which a field, a method and a type may share a name
+_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # what the line of a definition does to its own name
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +71,28 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class FoundReferences:
-    """Places that refer to a target: surely, surely but under another name, through what it implements, and perhaps.
+    """Places that refer to a target: surely, surely but under another name, through what it implements or what
+    implements it, and perhaps.
 
     `others` are the definitions that a place may name instead of the target: bases that it overrides, and overrides.
-    `elsewhere` counts uses of other definitions of the name, `unlike` calls that give another number of arguments,
-    `outside` what a filter left out.
+    `sharing` counts the definitions of the name; `namesakes` are the others that are used, `elsewhere` counts their
+    uses, `unlike` calls that give another number of arguments, `outside` what a filter left out. `is_resolved` is
+    false where only definitions of the language are known.
     """
 
     target: Target
     certain: tuple[ReferenceRow, ...]
     aliased: tuple[ReferenceRow, ...]
     possible: tuple[ReferenceRow, ...]
-    namesakes: int
+    sharing: int
     through: tuple[ReferenceRow, ...] = ()
     others: Mapping[int, Symbol] = field(default_factory=dict)
     bases: frozenset[int] = frozenset()
+    namesakes: tuple[Symbol, ...] = ()
     elsewhere: int = 0
     unlike: int = 0
     outside: int = 0
+    is_resolved: bool = True
 
     def narrowed(self, keeps: Callable[[str], bool]) -> FoundReferences:
         """Those in the files that are kept; the others are counted."""
@@ -93,6 +100,13 @@ class FoundReferences:
         certain, aliased, possible, through = (tuple(row for row in rows if keeps(row.path)) for rows in kinds)
         outside = {(row.path, row.line) for rows in kinds for row in rows if not keeps(row.path)}
         return replace(self, certain=certain, aliased=aliased, possible=possible, through=through, outside=len(outside))
+
+    def way(self, row: ReferenceRow) -> str:
+        """How a certain row reaches the target: `direct`, under an `alias`, through an `interface` or base that it
+        implements, or through an `override` of it."""
+        if not self.via(row):
+            return ALIAS if row.origin == ALIAS else "direct"
+        return "interface" if row.target_id in self.bases else "override"
 
     def via(self, row: ReferenceRow) -> str:
         """The definition that a place names, where that is another than the target; else empty."""
@@ -103,13 +117,16 @@ class FoundReferences:
 @dataclass(frozen=True, slots=True)
 class Impact:
     """Who is affected by a change of a target: by distance, tests apart. `lines`: where direct dependants use it;
-    `possible`: lines that may use it, which are not followed."""
+    `through`: those that use what it implements or overrides, or that override it; `possible`: lines that may use it,
+    which are not followed."""
 
     target: Target
     levels: tuple[tuple[Symbol, ...], ...]
     tests: tuple[Symbol, ...]
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)
+    through: frozenset[int] = frozenset()
     possible: tuple[Use, ...] = ()
+    is_resolved: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +175,8 @@ class GraphSearch:
 
     def _matching(self, query: SymbolQuery) -> list[Symbol]:
         if query.form == "pattern":
+            if literal := self.reader.symbols_named(query.text):  # `my-element`, `save!`, `operator==`
+                return literal
             matches = pattern_matcher(query.text)
             return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
         if query.form == "name":
@@ -273,8 +292,10 @@ class GraphSearch:
         if not here:
             raise NotFound(f"No definition on {place}", hint=_nearest(symbols, int(line)))
         best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
-        openings = [row.node_id for row in self._openings(best) if row.node_id != best.node_id]
-        return Target(replace(best, line=int(line)), (best.node_id, *openings), frozenset({(best.path, int(line))}))
+        others = [row for row in (*self._openings(best), *_overloads(best, symbols)) if row.node_id != best.node_id]
+        places = {(best.path, int(line)), *[(row.path, row.line) for row in others if row.path == best.path]}
+        ids = dict.fromkeys((best.node_id, *[row.node_id for row in others]))
+        return Target(replace(best, line=int(line)), tuple(ids), frozenset(places))
 
     def _openings(self, symbol: Symbol) -> list[Symbol]:
         """Where else a module or class of Ruby is opened."""
@@ -290,12 +311,17 @@ class GraphSearch:
         # The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them.
         above = self._closure(set(target.node_ids), self.reader.overridden)
         family = self._closure(above, self.reader.overriding)
-        every = [*self.reader.references(family), *self._definitions(family)]
-        rows = [row for row in _once_per_line(every) if (row.path, row.line) not in target.places]
+        every = [*self.reader.references(family), *(self._definitions(family) if len(family) > 1 else ())]
+        rows = [row for row in _once_per_line(every) if not _is_own_definition(row, target)]
         implemented = self.implemented(target) - family
-        through = [row for row in self.reader.references(implemented) if row.certain]
-        named = self.reader.symbols_named(target.first.name)
-        others = {row.node_id for row in named} - family - implemented
+        implementing = {row.node_id for row in implementations_of(self.reader, target.first)} - family
+        through = [row for row in self.reader.references(implemented | implementing) if row.certain]
+        through += self._definitions(implementing)
+        known = family | implemented | implementing
+        every_named = self.reader.symbols_named(target.first.name)
+        named = [row for row in every_named if is_same_world(row.path, target.first.path)]
+        uses = self.reader.reference_counts(row.node_id for row in named if row.node_id not in known)
+        others = sorted((row for row in named if row.node_id in uses), key=lambda row: -uses[row.node_id])
         mentions = self._mentions(target)
         alike = self._alike(target, mentions)
         return FoundReferences(
@@ -304,11 +330,13 @@ class GraphSearch:
             tuple(row for row in rows if row.certain and row.origin == ALIAS),
             (*[row for row in rows if not row.certain], *alike),
             len({qualified_name(row) for row in named}),
-            tuple(through),
-            self._others(target, family | implemented),
+            tuple(_once_per_line(through)),
+            self._others(target, known),
             frozenset(above | implemented),
-            elsewhere=sum(self.reader.reference_counts(others).values()),
+            namesakes=tuple(others),
+            elsewhere=sum(uses.values()),
             unlike=len(mentions) - len(alike),
+            is_resolved=is_resolved(target.first.path),
         )
 
     def _alike(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
@@ -325,6 +353,10 @@ class GraphSearch:
         rows = self.reader.symbols(node_ids - set(target.node_ids))
         return {i: row for i, row in rows.items() if (row.path, row.label) != (target.first.path, target.first.label)}
 
+    def test_files(self) -> int:
+        """How many files of tests there are."""
+        return sum(map(is_test, self.reader.paths()))
+
     def implemented(self, target: Target) -> set[int]:
         """The members of bases, protocols and interfaces that a member stands in for."""
         return {row.node_id for row in implemented_by(self.reader, target.first)}
@@ -338,34 +370,32 @@ class GraphSearch:
             found |= frontier
         return found
 
-    def _definitions(self, family: set[int]) -> list[ReferenceRow]:
-        """Where the members of a family are defined; nothing for a target that is alone."""
-        if len(family) == 1:
-            return []
-        rows = self.reader.symbols(family).values()
+    def _definitions(self, node_ids: set[int]) -> list[ReferenceRow]:
+        """Where members are defined, as uses of what they override."""
+        rows = self.reader.symbols(node_ids).values()
         return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
 
     def _mentions(self, target: Target) -> list[ReferenceRow]:
         """Uses of the name on values of unknown type: only a member can be meant by them."""
-        return self.reader.mentions(target.first.name) if "." in target.first.key else []
+        rows = self.reader.mentions(target.first.name) if "." in target.first.key else []
+        return [row for row in rows if is_same_world(row.path, target.first.path)]
 
     # --- impact
 
     def impact(self, target: Target) -> Impact:
         """Everything that depends on a target, step by step; circles are entered once."""
-        seen = {*target.node_ids, *[row.node_id for row in self._members(target)]}
-        frontier = set(seen)
+        members = [row.node_id for row in self._members(target)]
+        seen = {*target.node_ids, *members}
+        first = [row for row in self.reader.references(seen) if row.certain]
+        through = self._through(target) if target.first.kind in _CALLABLE else []
+        found = [row for row in (*first, *through) if row.source_id not in seen]
+        direct: dict[int, list[ReferenceRow]] = defaultdict(list)
+        for row in found:
+            direct[row.source_id].append(row)
         levels: list[tuple[Symbol, ...]] = []
         tests: list[Symbol] = []
-        direct: dict[int, list[ReferenceRow]] = defaultdict(list)
-        is_first = True
-        while frontier:
-            found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
+        while found:
             sources = {row.source_id for row in found}
-            if is_first:
-                for row in found:
-                    direct[row.source_id].append(row)
-                is_first = False
             seen |= sources
             rows = self._described(sources)
             tests.extend(row for row in rows if is_test(row.path))
@@ -374,10 +404,32 @@ class GraphSearch:
                 levels.append(level)
             # What stands at the top of a file runs on import: that reaches the file, not everybody who imports it.
             frontier = {row.node_id for row in rows if row.key}
-        lines = {source: tuple(merged(rows)) for source, rows in direct.items()}
-        unsure = [row for row in self.reader.references(target.node_ids) if not row.certain]
-        possible = merged([*unsure, *self._mentions(target)])
-        return Impact(target, tuple(map(_without_files, levels)), _without_files(tests), lines, tuple(possible))
+            found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
+        return Impact(
+            target,
+            tuple(map(_without_files, levels)),
+            _without_files(tests),
+            {source: tuple(merged(rows)) for source, rows in direct.items()},
+            frozenset({row.source_id for row in through} - {row.source_id for row in first}),
+            tuple(self._unsure(target, () if direct else members)),
+            is_resolved(target.first.path),
+        )
+
+    def _through(self, target: Target) -> list[ReferenceRow]:
+        """Uses of what a function implements or overrides, which may run it, and where it is overridden."""
+        above = self._closure(set(target.node_ids), self.reader.overridden) - set(target.node_ids)
+        uses = self.reader.references(above | self.implemented(target))
+        below = {row.node_id for row in implementations_of(self.reader, target.first)}
+        called = [row for row in uses if row.certain and row.kind != "inherit"]
+        return [*called, *self._definitions(below)]
+
+    def _unsure(self, target: Target, members: Sequence[int]) -> list[Use]:
+        """Lines that may use a target; of a class that nothing surely uses, also those that may use its members."""
+        rows = [row for row in self.reader.references([*target.node_ids, *members]) if not row.certain]
+        names = {row.name for row in self.reader.symbols(members).values() if row.kind in _CALLABLE}
+        mentions = [row for name in sorted(names) for row in self.reader.mentions(name)]
+        alike = [row for row in mentions if is_same_world(row.path, target.first.path)]
+        return merged([*rows, *self._mentions(target), *alike])
 
     def _described(self, node_ids: set[int]) -> list[Symbol]:
         known = self.reader.symbols(node_ids)
@@ -440,6 +492,13 @@ def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
     return sorted(kept, key=lambda row: (row.path, row.line))
 
 
+def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
+    """Whether a row is no use but the line that defines the target; a call on that line is a use."""
+    if (row.path, row.line) not in target.places:
+        return False
+    return row.kind in _DEFINING_KINDS or row.origin in ("override", "merge")
+
+
 def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
     """Symbols, without the files that they stand in: that a file imports what it uses goes without saying."""
     kept = list(rows)
@@ -451,12 +510,27 @@ def _is_opening(row: Symbol) -> bool:
     return row.path.endswith(".rb") and row.kind in ("class", "module")
 
 
+def _sort_of(row: Symbol) -> str:
+    """What tells a function from a variable or a type of its name."""
+    return "function" if row.kind in _CALLABLE else "value" if row.kind in ("variable", "property") else "type"
+
+
+def _overloads(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
+    """The other definitions of a function or type in the same file, where uses are not told apart: overloads, and
+    `typedef struct node node;` before the node."""
+    if not is_declared(symbol.path):
+        return []
+    return [row for row in symbols if row.label == symbol.label and _sort_of(row) == _sort_of(symbol)]
+
+
 def _grouped(rows: Sequence[Symbol]) -> list[Target]:
     """Definitions of the same name in the same place as one target: overloads, a getter and its setter, and a module
     of Ruby wherever it is opened."""
-    groups: dict[tuple[str, str], list[Symbol]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[Symbol]] = defaultdict(list)
     for row in rows:
-        groups[("" if _is_opening(row) else row.path, re.sub(r"#\d+", "", row.key))].append(row)
+        place = "" if _is_opening(row) else row.path
+        sort = _sort_of(row) if row.path.endswith(_SEPARATE_NAMES) else ""
+        groups[(place, re.sub(r"#\d+", "", row.key), sort)].append(row)
     return [
         Target(group[0], tuple(row.node_id for row in group), frozenset((row.path, row.line) for row in group))
         for group in groups.values()

@@ -9,11 +9,12 @@ from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import NoSurroundings
 from deltos.domains.graph.page import BudgetedLines
-from deltos.domains.graph.query import KINDS, kinds_of, path_filter
+from deltos.domains.graph.query import KINDS, is_pattern, kinds_of, path_filter
 from deltos.domains.graph.render import (
     render_candidates,
     render_context,
     render_cycles,
+    render_each,
     render_impact,
     render_outside,
     render_references,
@@ -23,6 +24,7 @@ from deltos.domains.graph.render import (
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import NotFound
 from deltos.files import given_path
+from deltos.store.symbols import bare_key
 from deltos.tool import Answer, Call, Parameter, Tool
 from deltos.workspace.purpose import is_test
 
@@ -138,7 +140,13 @@ class _GraphTools:
 
             def answered(freshness: Freshness) -> Answer:
                 graph = self._opened(index, freshness)
-                answer = work(graph, call)
+                try:
+                    answer = work(graph, call)
+                except NotFound as problem:
+                    if freshness.complete:
+                        raise
+                    hint = f"{problem.hint} {' '.join(freshness.notes)}".strip()
+                    raise NotFound(problem.message, hint=hint) from None
                 if not graph.search.source.changed or not freshness.complete:
                     return answer
                 # A file was edited after the last look at the disk: its lines are elsewhere now.
@@ -156,29 +164,30 @@ class _GraphTools:
 
     def find_references(self, graph: _Opened, call: Call) -> Answer:
         """Uses of one symbol, or what an ambiguous name may mean."""
-        target = self._target(graph, call)
-        if isinstance(target, Answer):
-            return target
-        found = graph.search.references(target)
         is_inside, with_tests = path_filter(graph.search.root, call.text("path")), call.flag("tests")
-        found = found.narrowed(lambda path: is_inside(path) and (with_tests or not is_test(path)))
-        return render_references(
-            found,
-            graph.search.source,
-            limit=call.number("limit"),
-            page=graph.page,
-            is_complete=graph.is_complete,
-        )
+
+        def answer(target: Target, page: BudgetedLines) -> Answer:
+            found = graph.search.references(target)
+            return render_references(
+                found.narrowed(lambda path: is_inside(path) and (with_tests or not is_test(path))),
+                graph.search.source,
+                limit=call.number("limit"),
+                page=page,
+                test_files=graph.search.test_files(),
+                is_complete=graph.is_complete,
+            )
+
+        return self._answer(graph, call, answer)
 
     def get_impact(self, graph: _Opened, call: Call) -> Answer:
         """Transitive dependants."""
-        target = self._target(graph, call)
-        if isinstance(target, Answer):
-            return target
-        together = self._surroundings.changed_with(target.first.path, graph.search.root)
-        return render_impact(
-            graph.search.impact(target), graph.search.source, together, limit=call.number("limit"), page=graph.page
-        )
+
+        def answer(target: Target, page: BudgetedLines) -> Answer:
+            together = self._surroundings.changed_with(target.first.path, graph.search.root)
+            impact = graph.search.impact(target)
+            return render_impact(impact, graph.search.source, together, limit=call.number("limit"), page=page)
+
+        return self._answer(graph, call, answer)
 
     def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
         """Import cycles."""
@@ -192,15 +201,14 @@ class _GraphTools:
             return render_map(graph.search, scope.path, page=graph.page)
         if scope is not None:
             return self._file_map(graph, scope.path)
-        target = self._target(graph, call)
-        if isinstance(target, Answer):
-            return target
-        if target.first.kind == "module" and not target.first.key:
-            return self._file_map(graph, target.first.path)
-        context = graph.search.context(target)
-        root = graph.search.root
-        extras = [*self._surroundings.past(target.first, root), *self._surroundings.mentions(target.first.name, root)]
-        return render_context(context, graph.search.source, extras, page=graph.page)
+        return self._answer(graph, call, lambda target, page: self._context(graph, target, page))
+
+    def _context(self, graph: _Opened, target: Target, page: BudgetedLines) -> Answer:
+        first, root = target.first, graph.search.root
+        if first.kind == "module" and not first.key:
+            return self._file_map(graph, first.path)
+        extras = [*self._surroundings.past(first, root), *self._surroundings.mentions(first.name, root)]
+        return render_context(graph.search.context(target), graph.search.source, extras, page=page)
 
     def _file_map(self, graph: _Opened, path: str) -> Answer:
         extras = self._surroundings.mentions(path.rpartition("/")[2], graph.search.root)
@@ -210,8 +218,9 @@ class _GraphTools:
         """Sizes and shares."""
         return render_stats(graph.search.reader.counts(), graph.freshness, page=graph.page)
 
-    def _target(self, graph: _Opened, call: Call) -> Target | Answer:
-        """The one thing that is meant; an answer at once where a name is ambiguous or an installed package's."""
+    def _answer(self, graph: _Opened, call: Call, answer: Callable[[Target, BudgetedLines], Answer]) -> Answer:
+        """The answer for the one thing that is meant, or for each that a pattern matches; else the candidates of an
+        ambiguous name, or what is known of an installed package."""
         symbol = call.text("symbol")
         try:
             targets = graph.search.targets(symbol)
@@ -220,8 +229,10 @@ class _GraphTools:
                 return render_outside(symbol, sections, page=graph.page)
             raise
         if len(targets) == 1:
-            return targets[0]
+            return answer(targets[0], graph.page)
         counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
+        if is_pattern(symbol) or len({bare_key(target.name) for target in targets}) == 1:
+            return render_each(targets, counts, symbol, answer, page=graph.page)
         return render_candidates(targets, counts, symbol, page=graph.page)
 
     def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:

@@ -96,5 +96,5 @@ def _via_title(found: FoundReferences, via: str, rows: Sequence[ReferenceRow]) -
 
 
 def _possible_title(found: FoundReferences, reason: str) -> str:
-    share = f", {found.namesakes} definitions share the name" if found.namesakes > 1 else ""
+    share = f", {found.sharing} definitions share the name" if found.sharing > 1 else ""
     return f"--- possible: {reason}{share} ---"

@@ -53,7 +53,7 @@ class CodeProvider:
             notes = freshness.notes_about("code")
             return ProviderResults(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
 
-        return index.answer(work, progress=asked.progress)
+        return index.answer(work, progress=asked.progress, files_alone=True)
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """The definition or the lines behind an id, as they are now."""

@@ -414,3 +414,53 @@ def test_source_that_nests_without_end_is_read_once() -> None:
     types = "struct S { a: " + "Vec<" * 5_000 + "T" + ">" * 5_000 + " }\n"
     resolved = Sources({"A.java": deep, "a.go": calls, "src/lib.rs": types}).resolve()
     assert set(resolved) == {"A.java", "a.go", "src/lib.rs"}
+
+
+def test_cpp_macros_after_declarators_pure_virtual_methods_fixtures_and_qualified_names() -> None:
+    resolved = check_files(
+        {
+            "include/shop/slice.h": "namespace shop {\nclass EXPORT_API Slice;\nclass EXPORT_API Slice {\n"
+            " public:\n  int size() const { return 1; }\n};\n}\n",
+            "include/shop/cursor.h": '#include "shop/slice.h"\nnamespace shop {\nclass Cursor {\n public:\n'
+            "  virtual Slice key() const = 0;\n  Slice* value(int n);\n};\n}\n",
+            "db/table.h": """#include "shop/cursor.h" // -> include/shop/cursor.h:
+#include <poll.h> // !-> poll.h
+namespace shop {
+namespace test { int Seed(int n) { return n; } }
+int Seed(int n) { return n; }
+class Table {
+ public:
+  void Run() REQUIRES(mutex_) { rows_->key().size(); } // -> shop.Cursor.key, shop.Slice.size
+  void Fill(int n) {}
+ private:
+  Cursor* rows_ GUARDED_BY(mutex_); // -> shop.Cursor
+  typedef struct Point {
+    int x;
+  } Point;
+};
+}
+""",
+            "db/poll.h": "int mine(int a) { return a; }\n",
+            "db/table_test.cc": """#include "table.h" // -> db/table.h:
+using shop::Table; // -> shop.Table
+namespace shop {
+class TableTest : public Table { // -> shop.Table
+ public:
+  TableTest() {}
+};
+class Other : public TableTest {}; // -> shop.TableTest
+TEST_F(TableTest, Fills) { Fill(1); } // -> shop.Table.Fill, shop.TableTest
+void go(Cursor* c) { // -> shop.Cursor
+  Table t(open()); // -> shop.Table
+  t.Fill(test::Seed(2)); // -> shop.Table.Fill, shop.test.Seed
+  c->value(1)->size(); // -> shop.Slice.size
+}
+}
+""",
+        }
+    )
+    assert [each.target_path for each in resolved["db/table.h"].imports] == ["include/shop/cursor.h"]
+    table = Sources({"t.h": "typedef struct point {\n  int x;\n} point;\nint area(point *p);\n"})
+    facts = table.facts("t.h")
+    assert facts is not None
+    assert [(symbol.key, symbol.line, symbol.end_line) for symbol in facts.symbols] == [("point", 1, 3)]

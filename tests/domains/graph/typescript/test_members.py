@@ -1,5 +1,6 @@
 """Members: classes, interfaces, objects, enums, and the types of what they are called on."""
 
+from tests.domains.graph.marked import check
 from tests.domains.graph.typescript.resolving import resolve
 
 SHAPES = """\
@@ -259,3 +260,33 @@ def test_merged_declarations_are_one_symbol() -> None:
     assert graph.related("a.ts#f") == ["a.ts:4 merge"]
     assert graph.references("a.ts#A.y") == ["a.ts:7"]
     assert graph.references("a.ts#f.k") == ["a.ts:9"]
+
+
+def test_functions_of_an_object_that_is_passed_or_returned_are_members_of_what_comes_of_it() -> None:
+    check(
+        slice_ts="""export interface Options<S, R> { name: string; state: S; reducers: R & Checked<S>; }
+export type Checked<S> = { [name: string]: (state: S) => S };
+export type Actions<R> = { [K in keyof R]: (payload?: unknown) => K };
+export interface Slice<R> { actions: Actions<R>; plain: R; }
+export function createSlice<S, R>(options: Options<S, R>): Slice<R> { throw new Error(); }
+""",
+        use_ts="""import { createSlice } from "./slice";  // -> slice.ts:createSlice
+const counter = createSlice({  // -> slice.ts:createSlice
+  name: "counter",  // -> slice.ts:Options.name
+  state: 0,  // -> slice.ts:Options.state
+  reducers: {  // -> slice.ts:Options.reducers
+    increment(state: number) { return state + 1; },
+    decrement: (state: number) => state - 1,
+  },
+});
+export const { increment } = counter.actions;  // -> counter, slice.ts:Slice.actions, counter.reducers.increment
+counter.actions.decrement();  // -> counter, slice.ts:Slice.actions, counter.reducers.decrement
+counter.plain.increment(1);  // -> counter, slice.ts:Slice.plain, counter.reducers.increment
+function makeApi() {
+  return { start() { return this.stop(); }, stop: () => 1 };  // -> makeApi.stop
+}
+const lazy = () => ({ wake() { return 1; } });
+makeApi().start();  // -> makeApi, makeApi.start
+lazy().wake();  // -> lazy, lazy.wake
+""",
+    )

@@ -30,6 +30,7 @@ _NOT_IN_PATTERNS = frozenset(
     "subscript_expression scoped_property_access_expression".split()
 )
 _UNWRAPPING = frozenset({"Some", "Ok"})
+_TESTS_OF_FIXTURES = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 
 
 class Binding(NamedTuple):
@@ -63,10 +64,34 @@ class Declarations:
 
     def is_prototype(self, node: tree_sitter.Node) -> bool:
         """Whether a declaration of C or C++ declares a function, whose parameters are nobody's."""
-        if self._language not in ("c", "cpp"):
+        if self._language not in ("c", "cpp") or self._is_local(node):
             return False
         declarators = node.children_by_field_name("declarator")
         return bool(declarators) and all(_c_leaf(declarator)[0] is None for declarator in declarators)
+
+    def _is_local(self, node: tree_sitter.Node) -> bool:
+        """Whether a declaration of C++ stands in a function: what looks like a prototype there is a variable that is
+        constructed, `Parser parser(input());`."""
+        return self._language == "cpp" and node.type == "declaration" and self._written.is_inside
+
+    def fixture(self, node: tree_sitter.Node) -> str:
+        """The class that a test of GoogleTest belongs to: `TEST_F(Fixture, Name) {…}`; empty for anything else."""
+        declarator = node.child_by_field_name("declarator")
+        name = declarator.child_by_field_name("declarator") if declarator is not None else None
+        if declarator is None or name is None or self._written.text(name) not in _TESTS_OF_FIXTURES:
+            return ""
+        parameters = declarator.child_by_field_name("parameters")
+        first = parameters.named_children[0] if parameters is not None and parameters.named_child_count else None
+        return self._written.type_text(first.child_by_field_name("type")) if first is not None else ""
+
+    def prototype_name(self, node: tree_sitter.Node) -> str:
+        """The name of the function that a declaration of C++ declares; empty where that is none of a plain name."""
+        current = node.child_by_field_name("declarator")
+        while current is not None and current.type in _C_DECLARATORS:
+            current = current.child_by_field_name("declarator") or _declarator_child(current)
+        name = current.child_by_field_name("declarator") if current is not None else None
+        is_plain = name is not None and name.type in ("identifier", "field_identifier")
+        return self._written.text(name) if name is not None and is_plain else ""
 
     def bindings(self, node: tree_sitter.Node) -> list[Binding]:
         """The names that a node binds in the scope around it, or inside it where it opens one."""
@@ -129,6 +154,8 @@ class Declarations:
         text = self._written.type_text(node.child_by_field_name("type"))
         for declarator in node.children_by_field_name("declarator"):
             leaf, dimensions = _c_leaf(declarator)
+            if leaf is None and self._is_local(node) and declarator.type == "function_declarator":
+                leaf, dimensions = _c_leaf(declarator.child_by_field_name("declarator") or declarator)
             if leaf is None:
                 continue
             if text not in _INFERRED:

@@ -213,6 +213,10 @@ class _SourceReader:
                 self._uses.append(Occurrence(line, self._spans.key_at(line), name, "construct", None))
         elif kind == "impl_item":
             self._implement(node)
+        elif kind == "function_definition" and self._language == "cpp":
+            fixture = self._declarations.fixture(node)
+            if fixture:
+                self._scope(self._spans.key_at(line)).bases.append(fixture)
         elif kind == "type_definition":
             self._bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
         elif kind == "ordered_field_declaration_list" and self._spans.type_at(line):
@@ -255,6 +259,8 @@ class _SourceReader:
             self._import_lines.append(place.start_point[0] + 1)
         if kind == "mod_item":
             return node.child_by_field_name("body") is None
+        if kind == "using_declaration":
+            return bool(found)  # C++'s `using ns::f` is a use of it
         return bool(found) or kind != "call"  # Ruby's imports are calls like any other
 
     def _children(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
@@ -314,8 +320,8 @@ class _SourceReader:
         source = self._spans.key_at(line)
         if role == "inherit":
             implementing = self._implementing.get(line, "")
-            source = implementing or source
             owner = self._spans.type_at(line)
+            source = implementing or owner or source
             if owner and not implementing:
                 self._scope(owner).bases.append(".".join((*(receiver or ()), name)))
         self._uses.append(Occurrence(line, source, name, role, receiver))
@@ -343,6 +349,8 @@ class _SourceReader:
             embedded = node.child_by_field_name("type")
             if owner and embedded is not None:
                 self._scope(owner).bases.append(self._written.type_text(embedded))
+        if kind == "field_declaration" and not found and self._declarations.is_prototype(node):
+            self._declare_method(node)
         self._bound.update(binding.leaf.start_byte for binding in found)
         kept: list[Binding] = []
         for binding in found:
@@ -360,6 +368,16 @@ class _SourceReader:
             if owner and kind.endswith("parameter"):  # of a constructor: a property as well
                 kept.append(binding)
         return kept
+
+    def _declare_method(self, node: tree_sitter.Node) -> None:
+        """What a method of C++ returns that its class only declares; a pure virtual one is a definition."""
+        name, line = self._declarations.prototype_name(node), node.start_point[0] + 1
+        returned = self._written.type_text(node.child_by_field_name("type"))
+        key = self._spans.key_at(line)
+        if name and returned and key.partition("#")[0].rpartition(".")[2] == name:
+            self._scope(key).returns = returned
+        elif name and returned and not self._spans.is_in_function(line):
+            self._scope(self._spans.type_at(line)).types.setdefault(f"{name}()", (TYPE_SIGN + returned,))
 
     def _bind(self, bindings: list[Binding]) -> None:
         for binding in bindings:

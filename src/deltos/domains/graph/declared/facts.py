@@ -47,8 +47,8 @@ class ImportClause(Node, frozen=True):
     """One imported thing.
 
     `how` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
-    its name or an alias) or `file` (a path). Names are dotted, whatever the language writes. `within` is the module or
-    function that the import stands in; empty at the top of a file.
+    its name or an alias), `file` (a path) or `outside` (nothing of the project). Names are dotted, whatever the
+    language writes. `within` is the module or function that the import stands in; empty at the top of a file.
     """
 
     how: str

@@ -133,11 +133,25 @@ def _end(path: tree_sitter.Node) -> tree_sitter.Node:
     return path.child_by_field_name("name") or path
 
 
+# What C, POSIX and C++ bring: such a name in angle brackets is no file of the project, whatever its files are called.
+_SYSTEM_HEADERS = frozenset(
+    """assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h math.h setjmp.h signal.h
+    stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h tgmath.h
+    threads.h time.h uchar.h wchar.h wctype.h aio.h cpio.h dirent.h dlfcn.h fcntl.h fmtmsg.h fnmatch.h ftw.h glob.h
+    grp.h iconv.h langinfo.h libgen.h monetary.h mqueue.h ndbm.h netdb.h nl_types.h poll.h pthread.h pwd.h regex.h
+    sched.h search.h semaphore.h spawn.h strings.h stropts.h syslog.h tar.h termios.h trace.h ulimit.h unistd.h utime.h
+    utmpx.h wordexp.h alloca.h endian.h err.h execinfo.h features.h getopt.h ifaddrs.h malloc.h memory.h mntent.h
+    paths.h pty.h resolv.h stdio_ext.h sysexits.h ucontext.h utmp.h values.h byteswap.h crypt.h link.h elf.h
+    windows.h winsock2.h ws2tcpip.h io.h process.h direct.h conio.h tchar.h intrin.h""".split()
+)
+
+
 def _include(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     path = node.child_by_field_name("path")
     if path is not None:
         name = text(path)
-        yield ImportClause("file", name.strip('"<>'), "system" if name.startswith("<") else "")
+        how = "outside" if name.startswith("<") and name.strip("<>") in _SYSTEM_HEADERS else "file"
+        yield ImportClause(how, name.strip('"<>'), "system" if name.startswith("<") else "")
     elif node.type == "using_declaration":
         name = text(node).removeprefix("using").strip().rstrip(";").strip()
         if name.startswith("namespace "):

@@ -61,9 +61,12 @@ class Members:
 
     def _qualified(self, receiver: AccessPath, name: str) -> Lookup:
         """C++'s `ns::f`: what is visible of that name and stands in such a namespace."""
-        found = self._names.visible(self._unit, name)
         ending = f".{'.'.join(receiver)}.{name}"
-        return Lookup(tuple(t for t in found.targets if f".{t.key}".endswith(ending)), found.is_certain)
+        for found in (self._names.visible(self._unit, name), self._names.linked(self._unit, name) or NOTHING):
+            targets = tuple(t for t in found.targets if f".{t.key}".endswith(ending))
+            if targets:
+                return Lookup(targets, found.is_certain)
+        return NOTHING
 
     def _plain(self, source: str, name: str, role: str) -> Lookup:
         """A name by itself: a member of an enclosing type, or what is visible."""
@@ -107,7 +110,9 @@ class Members:
             wanted = [t for t in targets if self._kind(t) not in _CALLABLE_KINDS]
         if wanted:
             return tuple(wanted)
-        return () if is_strict and self._shape.has_function_names else targets
+        # Nothing but a type is inherited from: a base's constructor has its name.
+        is_apart = self._shape.has_function_names or role == "inherit"
+        return () if is_strict and is_apart else targets
 
     def _with_constructors(self, found: Lookup) -> Lookup:
         """A type that is created, and its constructors: which of several, its arguments would tell."""
@@ -138,6 +143,11 @@ class Members:
         for key in outward(source):
             if key in self._unit.type_keys:
                 yield DefinedSymbol(self._unit.path, key)
+            elif self._unit.language == "cpp" and self._unit.scope(key).bases:
+                # A test is a method of its fixture, though it is written as a function.
+                fixture = self.type_named(self._unit, self._unit.scope(key).bases[0], key.rpartition(".")[0], 0)
+                if fixture.owner is not None:
+                    yield fixture.owner
         container = source.rpartition(".")[0]
         if container and container not in self._unit.type_keys:
             # A method outside its class, as C++, Go and Rust write it: the class may be in another file.

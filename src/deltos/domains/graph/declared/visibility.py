@@ -71,7 +71,7 @@ class Visibility:
         elif name in unit.tops:
             return Lookup(self._tops(unit, name))
         if unit.language in ("c", "cpp"):
-            return self._linked(unit, name) if not scope else None
+            return self.linked(unit, name) if not scope else None
         exact = unit.exact[scope].get(name) if scope in unit.exact else None
         if exact is not None:
             found = self.named_fully(exact)
@@ -218,7 +218,7 @@ class Visibility:
             found = list(self._first_opening(found))
         return Lookup(tuple(found), is_certain=unit.language == "ruby") if len(found) == 1 else NOTHING
 
-    def _linked(self, unit: Unit, name: str) -> Lookup | None:
+    def linked(self, unit: Unit, name: str) -> Lookup | None:
         """C and C++: what included files define, the sources that belong to included headers, or the only definition
         that the linker could find."""
         self.dependencies.add(any_definition(name))

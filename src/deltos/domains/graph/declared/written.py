@@ -64,6 +64,11 @@ class Written:
         self._shape = shape
         self._environment = environment
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether a scope is open beside the file's own."""
+        return self._environment.depth > 0
+
     def text(self, node: tree_sitter.Node) -> str:
         """The source of a node."""
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")

@@ -360,7 +360,7 @@ class ParameterInference:
                 self._bind(name, given)
             case nodes.ArrayType(element=element):
                 self._match(element, item_type(self._checker, given), depth)
-            case nodes.OneOf(terms=options):
+            case nodes.OneOf(terms=options) | nodes.Intersection(terms=options):
                 for option in options:
                     self._match(option, given, depth)
             case nodes.TupleType(terms=items):
@@ -410,13 +410,33 @@ class ParameterInference:
         if alias is not None:
             self._alias(wanted, declared, alias, given, depth)
             return
+        interface = next((part for part in declared.parts if isinstance(part, nodes.InterfaceDeclaration)), None)
         for option in given.options if type(given) is Either else (given,):
+            if type(option) is Structure and interface is not None and not declared.module.is_library:
+                self._interface(wanted, declared, interface, option, depth)
+                continue
             base = as_instance_of(self._checker, option, declared)
             if base is not None:
                 for part, argument in zip(wanted.arguments, base.arguments, strict=False):
                     self._match(part, argument, depth)
             elif declared.module.is_library and declared.name in _MATCHED_BY_ITEM and wanted.arguments:
                 self._match(wanted.arguments[0], item_type(self._checker, option), depth)
+
+    def _interface(
+        self,
+        wanted: nodes.TypeReference,
+        declared: Declared,
+        interface: nodes.InterfaceDeclaration,
+        given: Structure,
+        depth: int,
+    ) -> None:
+        """Match an object literal with an interface, member by member, then carry its parameters over."""
+        inner = ParameterInference(self._checker, declared.module, _names(interface.type_parameters))
+        for name, member in interface.members.items():
+            if inner.concerns(member.term):
+                inner._match(member.term, self._checker.member_type(given, name), depth)
+        for parameter, argument in zip(interface.type_parameters, wanted.arguments, strict=False):
+            self._match(argument, inner.found.get(parameter.name), depth)
 
     def _alias(
         self, wanted: nodes.TypeReference, declared: Declared, alias: nodes.AliasDeclaration, given: Type, depth: int

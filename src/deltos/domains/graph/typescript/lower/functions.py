@@ -207,8 +207,17 @@ def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> 
     if body.type == "statement_block":
         walk.statement(body)
         return tuple(routine.returns) if signature.result is None else ()
+    if wanted is None:
+        routine.returned_object = object_in(body)
     term = walk.expression(body, wanted)
     return (term,) if signature.result is None and term is not None else ()
+
+
+def object_in(node: Node) -> int:
+    """The id of the object literal that an expression is, parentheses aside; 0 where it is none."""
+    while node.type == "parenthesized_expression" and node.named_child_count == 1:
+        node = node.named_children[0]
+    return node.id if node.type == "object" else 0
 
 
 def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:

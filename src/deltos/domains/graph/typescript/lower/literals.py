@@ -22,12 +22,19 @@ _PLAIN = frozenset(("number", "true", "false", "null", "undefined", "regex"))
 
 
 def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
-    """Walk an object literal that has no name."""
-    return named_object(walk, node, expected, owner=None)
+    """Walk an object literal that has no name.
+
+    Its functions are symbols of what it is given to, `const store = createStore({ actions: { load() {} } })`, or of the
+    function that returns it.
+    """
+    scopes = walk.scopes
+    is_part = not scopes.in_function or scopes.routine.returned_object == node.id
+    owner = scopes.symbol if scopes.symbol and is_part else None
+    return named_object(walk, node, expected, owner=owner, functions_alone=True)
 
 
-def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -> Term:
-    """Walk an object literal; its members become symbols of `owner` where one is given."""
+def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None, functions_alone: bool = False) -> Term:
+    """Walk an object literal; its members, or only its functions, become symbols of `owner` where one is given."""
     if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
         owner = None
     members: list[nodes.ObjectMember] = []
@@ -36,9 +43,9 @@ def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -
     for child in node.children:
         kind = child.type
         if kind == "pair":
-            _pair(walk, child, expected, owner, members)
+            _pair(walk, child, expected, owner, members, functions_alone=functions_alone)
         elif kind == "shorthand_property_identifier":
-            _shorthand(walk, child, expected, owner, members)
+            _shorthand(walk, child, expected, None if functions_alone else owner, members)
         elif kind == "method_definition":
             _method(walk, child, expected, owner, members, local)
         elif kind == "spread_element":
@@ -58,12 +65,24 @@ def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
     return nodes.MemberAccess(expected, name)
 
 
-def _pair(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]) -> None:
+def _pair(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    owner: str | None,
+    members: list[nodes.ObjectMember],
+    *,
+    functions_alone: bool,
+) -> None:
     place, value = node.children[0], node.children[-1]
     name = member_name(walk, place)
     wanted = _expect_member(walk, place, name, expected)
     kind = value.type
-    if owner is None or not name:
+    if owner is not None and functions_alone and name and kind == "object":
+        inner = named_object(walk, value, wanted, owner=f"{owner}.{name}", functions_alone=True)
+        members.append(nodes.ObjectMember(name, inner, None, is_optional=False))
+        return
+    if owner is None or not name or (functions_alone and kind not in FUNCTION_KINDS):
         if kind in _PLAIN:
             members.append(nodes.ObjectMember(name, None, None, is_optional=False))
             return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.lower.conditions import learn, test
 from deltos.domains.graph.typescript.lower.declarations import DECLARATIONS
+from deltos.domains.graph.typescript.lower.functions import object_in
 from deltos.domains.graph.typescript.lower.hoisting import HOISTED, NESTING, hoist_block
 from deltos.domains.graph.typescript.lower.modules import MODULES
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
@@ -113,6 +114,8 @@ def _return(walk: Walk, node: Node) -> None:
     for child in node.children:
         if child.is_named and child.type != "comment":
             routine = walk.scopes.routine
+            if routine.expected is None:
+                routine.returned_object = object_in(child)
             term = walk.expression(child, routine.expected)
             if term is not None and len(routine.returns) < 8:
                 routine.returns.append(term)

@@ -55,11 +55,15 @@ class Grammar:
 
 @dataclass(slots=True)
 class Routine:
-    """The function being walked: what it returns so far, and what it is expected to return."""
+    """The function being walked: what it returns so far, and what it is expected to return.
+
+    `returned_object` is the id of the object literal that is being returned; 0 for anything else.
+    """
 
     returns: list[Term] = field(default_factory=list)
     expected: Term = None
     has_jsx: bool = False
+    returned_object: int = 0
 
 
 @dataclass(slots=True)

@@ -1,0 +1,158 @@
+"""What answers of the graph say of each other's definitions: families of overrides, several matches, zeros explained."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.lines import first_sentence
+from deltos.domains.graph.query import parse_query
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.domains.graph.small_project import SmallProject
+
+FAMILIES = {
+    "java/Runner.java": "package p;\ninterface Runner { void run(int n); }\n",
+    "java/Worker.java": "package p;\nclass Worker implements Runner {\n  public void run(int n) { }\n  void run() { }\n}\n",
+    "java/Use.java": "package p;\nclass Use {\n  void go(Runner r, Worker w) {\n    r.run(1);\n    w.run(2);\n  }\n}\n",
+    "php/out.php": "<?php\ninterface Out { public function write(string $s): void; }\n"
+    "class File implements Out {\n  public function write(string $s): void {}\n}\n"
+    "function emit(Out $o, File $f) {\n  $o->write('a');\n  $f->write('b');\n}\n",
+    "cs/Sender.cs": "namespace P {\ninterface ISender { void Send(string s); }\n"
+    "class Mail : ISender {\n  public void Send(string s) {}\n}\n"
+    "class Use {\n  void Go(ISender o, Mail f) {\n    o.Send(\"a\");\n    f.Send(\"b\");\n  }\n}\n}\n",
+    "kt/Sink.kt": "package k\n\ninterface Sink {\n  fun push(s: String)\n}\n\n"
+    "class FileSink : Sink {\n  override fun push(s: String) {}\n}\n\n"
+    "fun fill(o: Sink, f: FileSink) {\n  o.push(\"a\")\n  f.push(\"b\")\n}\n",
+    "rs/shape.rs": "pub trait Shape {\n    fn area(&self) -> f64;\n}\n\npub struct Square {\n    a: f64,\n}\n\n"
+    "impl Shape for Square {\n    fn area(&self) -> f64 {\n        self.a\n    }\n}\n\n"
+    "fn total(s: &dyn Shape, q: &Square) {\n    s.area();\n    q.area();\n}\n",
+    "go.mod": "module example.com/a\n",
+    "g/keep.go": "package g\n\ntype Keeper interface {\n\tKeep(k string)\n\tDrop()\n}\n\n"
+    "func all(p Keeper, d *Disk) {\n\tp.Keep(\"a\")\n\td.Keep(\"b\")\n}\n",
+    "g/disk.go": "package g\n\ntype Disk struct{}\n\nfunc (d *Disk) Keep(k string) {}\n",
+    "g/more.go": "package g\n\nfunc (d *Disk) Drop() {}\n\ntype Other struct{}\n\nfunc (o *Other) Keep(k string) {}\n",
+    "cpp/animal.h": "class Animal {\n public:\n  virtual int Speak(int n) = 0;\n};\n\n"
+    "class Dog : public Animal {\n public:\n  int Speak(int n) override;\n};\n",
+    "cpp/dog.cc": '#include "animal.h"\n\nint Dog::Speak(int n) { return n; }\n\n'
+    "int hear(Animal* a, Dog* d) {\n  a->Speak(1);\n  return d->Speak(2);\n}\n",
+    "py/base.py": "class Base:\n    def put(self, key): ...\n\n\nclass Store(Base):\n    def put(self, key):\n        return key\n\n\n"
+    "def use(b: Base, s: Store):\n    b.put(1)\n    s.put(2)\n",
+}  # fmt: skip
+
+
+def tools_of(project: SmallProject) -> Desk:
+    return Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+
+
+def test_a_call_through_a_base_reaches_what_overrides_it_and_the_other_way_round(project: SmallProject) -> None:
+    project.write(FAMILIES).index()
+    desk = tools_of(project)
+    asked = {
+        ("Runner.run", "Worker.run"): ("r.run(1)", "w.run(2)"),
+        ("Out.write", "File.write"): ("$o->write('a')", "$f->write('b')"),
+        ("ISender.Send", "Mail.Send"): ('o.Send("a")', 'f.Send("b")'),
+        ("Sink.push", "FileSink.push"): ('o.push("a")', 'f.push("b")'),
+        ("Shape.area", "Square.area"): ("s.area()", "q.area()"),
+        ("Keeper.Keep", "Disk.Keep"): ('p.Keep("a")', 'd.Keep("b")'),
+        ("Animal.Speak", "Dog.Speak"): ("a->Speak(1)", "d->Speak(2)"),
+        ("Base.put", "Store.put"): ("b.put(1)", "s.put(2)"),
+    }
+    for (upper, lower), (on_upper, on_lower) in asked.items():
+        text = desk.call("find_references", symbol=upper).text
+        direct, _, through = text.partition(f"{lower}, which overrides it or a common base ---")
+        assert on_upper in direct, text
+        assert on_lower in through, text
+        assert "override" in through, text
+        text = desk.call("find_references", symbol=lower).text
+        direct, _, through = text.partition(f"{upper}, which it implements or overrides ---")
+        assert on_lower in direct, text
+        assert on_upper in through, text
+        text = desk.call("get_impact", symbol=lower).text
+        assert on_upper.partition("(")[0] in text or "(+1 line)" in text, text
+    assert "Other.Keep" not in desk.call("find_references", symbol="Keeper.Keep").text.partition("---")[2]
+
+
+def test_the_machine_form_tells_how_a_use_reaches_the_symbol(
+    project: SmallProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from deltos.cli.main import main
+
+    project.write({
+        "m.py": "class Base:\n    def put(self): ...\n\n\nclass Store(Base):\n    def put(self): ...\n\n\ndef f(): ...\n",
+        "u.py": "import m as y\nfrom m import f as g\n\n\ndef run(s: y.Store, b: y.Base, other):\n    s.put()\n    b.put()\n    g()\n    y.f()\n    other.put()\n",
+        "v.ts": "export function h() {}\n",
+        "w.ts": 'import { h as k } from "./v";\nk();\n',
+    })  # fmt: skip
+
+    def told(symbol: str) -> list[tuple[int, bool, str]]:
+        assert main(["graph", "refs", symbol, "--json", "--project", str(project.root)]) == 0
+        (answer,) = map(json.loads, capsys.readouterr().out.splitlines())
+        return [(row["line"], row["certain"], row["via"]) for row in answer["references"]]
+
+    assert told("m.f") == [(2, True, "direct"), (9, True, "direct"), (8, True, "alias")]
+    assert told("h") == [(1, True, "direct"), (2, True, "direct")]
+    assert told("Base.put") == [
+        (7, True, "direct"),
+        (6, False, "override"),
+        (6, False, "override"),
+        (10, False, "text"),
+    ]
+    assert told("Store.put") == [(6, True, "direct"), (7, False, "interface"), (10, False, "text")]
+
+
+def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project: SmallProject) -> None:
+    many = "".join(f"def item_{n}(): ...\n\n\n" for n in range(7))
+    project.write({
+        "a.py": f"def get_one(): ...\n\n\ndef get_two():\n    get_one()\n\n\n{many}get_two()\nget_two()\n",
+        "web/my-app/util.py": "def clean():\n    pass\n\n\nclean()\n",
+        "b.py": "class get:\n    pass\n",
+    })  # fmt: skip
+    desk = tools_of(project)
+    for tool, wanted in {
+        "find_references": ("get_one()  get_two", "call get_two()"),
+        "get_impact": ("call get_one()  get_two", "call get_two()"),
+        "get_context": ("--- callers (1) ---", "--- callees (1) ---"),
+    }.items():
+        text = desk.call(tool, symbol="^get_").text
+        assert text.startswith("'^get_' means 2 definitions\n\ndef get_two a.py:4-5"), text
+        assert "\n\ndef get_one a.py:1-1 function" in text
+        assert all(each in text for each in wanted), text
+    text = desk.call("find_references", symbol="item_.").text
+    assert text.startswith("'item_.' means 7 definitions, answered for 5\n")
+    assert text.count("\ndef item_") == 5
+    assert text.endswith("--- also, not answered here: a.item_5 a.py:23 function, a.item_6 a.py:26 function ---")
+    assert "web.my-app.util.clean" not in text
+    assert "call clean()" in desk.call("find_references", symbol="web/my-app/util.clean").text
+    assert parse_query("web.my-app.util.clean").form == "dotted"
+
+
+def test_no_zero_is_silent(project: SmallProject) -> None:
+    project.write({
+        "a.py": "class Alone:\n    def flush(self): ...\n\n\ndef unused(): ...\n",
+        "b.py": "def run(thing):\n    thing.flush()\n",
+        "lib.swift": "func swim() {}\n\nfunc dive() { swim() }\n",
+        "One.java": "class One { static One make() { return new One(); } void f() { One.make(); } }\n",
+    })  # fmt: skip
+    desk = tools_of(project)
+    alone = desk.call("get_impact", symbol="Alone").text
+    assert "affects 0 symbols in 0 files" in alone
+    assert "and perhaps more: 1 possible use in 1 file, not followed (b.py:2; find_references lists them)" in alone
+    assert "no use of it is known" in desk.call("get_impact", symbol="unused").text
+    for tool in ("get_impact", "find_references"):
+        text = desk.call(tool, symbol="swim").text
+        assert "of this language only definitions are known" in text
+        assert "complete" not in text
+    text = desk.call("find_references", symbol="One.make").text
+    assert "1 reference in 1 file" in text
+    assert "One.java\n 1" in text
+
+
+def test_a_table_is_no_sentence() -> None:
+    assert first_sentence("Codes of a reply\n\n====  ====\n1     ok\n====  ====\n") == "Codes of a reply"
+    assert first_sentence("+---+---+\n| a | b |\n+---+---+\n\nWhat it holds. More.\n") == "What it holds."
+    assert first_sentence("Title\n=====\nmore") == "Title"
+    assert first_sentence("One line\ngoes on. And ends.") == "One line goes on."
