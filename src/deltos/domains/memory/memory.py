@@ -20,7 +20,7 @@ from deltos.domains.memory.model import (
     possible_ids,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.domains.memory.supersede import kinds_to_compare, superseded
+from deltos.domains.memory.supersede import amended, kinds_to_compare, superseded
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
@@ -234,14 +234,27 @@ class Memory:
         kinds, looked_at = kinds_to_compare(new)
         if not kinds:
             return []
-        replaced = [
-            row
-            for row in superseded(new, writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds))
-            if row.pinned_at is None  # what the user pinned goes only when the user says so
-        ]
+        older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
+        # What the user pinned goes only when the user says so.
+        replaced = [row for row in superseded(new, older) if row.pinned_at is None]
+        for row, text in amended(new, (row for row in older if row not in replaced)):
+            self._amend(writer, row, Clean(text))
         for row in replaced:
             writer.mark_superseded(row.place, new.id, micros(self.clock()))
         return replaced
+
+    def _amend(self, writer: ObservationsWriter, row: Observation, text: Clean) -> None:
+        """Give an observation another text and leave everything else as it is."""
+        fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields}
+        fields |= {
+            "text": text,
+            "names": words_of_names(text, row.files),
+            "anchors": tuple(self.store.anchors([row.place]).get(row.place, ())),
+            "embedding": None,
+            "embedding_model": None,
+            "updated_at": max(row.updated_at, micros(self.clock())),
+        }
+        writer.replace(row.place, NewObservation(**fields))
 
     def earlier_in(self, writer: ObservationsWriter, session: int, *, limit: int) -> list[Observation]:
         """The last live observations of a session, newest first; of the past, those that were there then."""
