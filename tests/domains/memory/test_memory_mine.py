@@ -149,6 +149,49 @@ GEMINI = [
 ]
 
 
+def test_a_session_of_copilot_cli_is_kept_like_its_events(memory: Memory, disk: Disk) -> None:
+    disk.put("copilot.jsonl", ".copilot/session-state/cp-1/events.jsonl")
+    report = mine(memory, disk.home)
+    assert kept(memory) == [
+        ("request", "Why does the parser hang on empty input?"),
+        ("error", "`pytest -q` failed:\nE   RecursionError: maximum depth\n1 failed in 0.1s"),
+        ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+        ("decision", "Plan that the user approved:\n1. Stop at the end of the input\n2. Test empty files"),
+        ("summary", "Summary: the parser stops at the end of the input."),
+        ("finding", "The parser hangs because read_token returns nothing at the end of the input."),
+    ]
+    assert (report.sessions["copilot"], report.unread) == (1, 0)
+
+
+def test_what_copilot_cli_said_last_is_read_where_its_hook_points(memory: Memory, disk: Disk) -> None:
+    transcript = disk.put("copilot.jsonl", ".copilot/session-state/cp-1/events.jsonl")
+    for path in (transcript, transcript.with_name("gone.jsonl"), transcript.parent, "events.jsonl"):
+        told = {"sessionId": "cp-1", "cwd": str(disk.root), "transcriptPath": str(path), "stopReason": "end_turn"}
+        capture(memory, "agentStop", json.dumps(told).encode(), folder=disk.root, identify=lambda root: root.name)
+    assert kept(memory) == [("finding", "The parser hangs because read_token returns nothing at the end of the input.")]
+
+
+def test_what_was_said_before_is_replaced_by_what_was_kept_earlier_but_said_later(memory: Memory, disk: Disk) -> None:
+    def say(text: str) -> None:
+        told = {"session_id": "new", "cwd": str(disk.root), "prompt": text}
+        capture(
+            memory, "UserPromptSubmit", json.dumps(told).encode(), folder=disk.root, identify=lambda r: f"id:{r.name}"
+        )
+
+    say("Correction to the limit on the public search routes: 20 rps per API key, not 50.")
+    say("Correction to the limit on the public search routes: 10 rps per API key, not 20.")
+    say("By the way, I changed my mind about the dual write of the queue: skip it.")
+    limit = "We decided to allow 50 rps per API key on the public search routes."
+    steps = "The plan:\n1. Add the table for the moorings\n2. Dual-write the queue for one release\n3. Drop Redis"
+    old = (prompt(limit, cwd=str(disk.root)), prompt(steps, 2, cwd=str(disk.root)))
+    disk.write(".claude/projects/-app/s1.jsonl", lines(*old))
+    mine(memory, disk.home)
+    by_text = {row.text: row for row in memory.store.all()}
+    assert by_text[limit].superseded_by is not None
+    (plan,) = (row for row in by_text.values() if row.text.startswith("The plan"))
+    assert "2. Dual-write the queue for one release (no longer: By the way" in plan.text
+
+
 @pytest.mark.parametrize("name", ["gemini.jsonl", "gemini.json"])
 def test_a_session_of_gemini_cli_is_kept_like_its_events(memory: Memory, disk: Disk, name: str) -> None:
     disk.put(name, f".gemini/tmp/app/chats/session-2026-03-04-{name}")
@@ -342,7 +385,7 @@ def _odd_records() -> Iterable[dict[str, Any]]:
                 yield {**whole, "type": kind, name: odd}
 
 
-@pytest.mark.parametrize("fixture", ["claude.jsonl", "codex.jsonl", "gemini.jsonl"])
+@pytest.mark.parametrize("fixture", ["claude.jsonl", "codex.jsonl", "gemini.jsonl", "copilot.jsonl"])
 def test_a_session_cut_anywhere_is_read_as_far_as_it_goes(memory: Memory, disk: Disk, fixture: str) -> None:
     whole = disk.put(fixture, f"x/{fixture}").read_text()
     for end in range(0, len(whole), max(1, len(whole) // 25)):

@@ -20,7 +20,7 @@ from deltos.domains.memory.model import (
     possible_ids,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.domains.memory.supersede import amended, kinds_to_compare, superseded
+from deltos.domains.memory.supersede import amended, kinds_that_replace, kinds_to_compare, superseded
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import ProjectRow as KnownProject
 
 _RECENT = 40  # observations of the project that a new one is compared with
+_LATER_LOOKED_AT = 400  # observations after one that is taken in from the past
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
@@ -217,7 +218,9 @@ class Memory:
         replaced = self._supersede_older(writer, project, new)
         if new.kind not in _LASTING and (lasting := next((row for row in replaced if row.kind in _LASTING), None)):
             new = new._replace(kind=Clean(lasting.kind), score=lasting.score)  # what replaces a decision is one
-        writer.insert(project, session, new._replace(created_at=created_at))
+        place = writer.insert(project, session, new._replace(created_at=created_at))
+        if self._is_past:
+            self._superseded_since(writer, project, place, new)
         return Remembered(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
 
     def tie_to_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
@@ -242,6 +245,20 @@ class Memory:
         for row in replaced:
             writer.mark_superseded(row.place, new.id, micros(self.clock()))
         return replaced
+
+    def _superseded_since(self, writer: ObservationsWriter, project: int, place: int, old: NewObservation) -> None:
+        """Have what was kept before, but said later, answer in the place of something that is taken in only now."""
+        row = writer.find(project, old.id)
+        kinds = kinds_that_replace(old.kind)
+        if row is None or not kinds:
+            return
+        for newer in writer.later(project, old.created_at, limit=_LATER_LOOKED_AT, kinds=kinds):
+            if superseded(newer, [row]):
+                writer.mark_superseded(place, newer.id, newer.created_at)
+                return
+            for _, text in amended(newer, [row]):
+                self._amend(writer, row, Clean(text))
+                row = row._replace(text=Clean(text))
 
     def _amend(self, writer: ObservationsWriter, row: Observation, text: Clean) -> None:
         """Give an observation another text and leave everything else as it is."""

@@ -18,7 +18,7 @@ from deltos.domains.memory.capture import keep_event, prepare_draft, project_roo
 from deltos.domains.memory.memory import CLOCK_TOLERANCE, id_from
 from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import LARGEST_INPUT, Payload
-from deltos.domains.memory.transcripts import claude, codex, gemini
+from deltos.domains.memory.transcripts import claude, codex, copilot, gemini
 from deltos.errors import FileRefused, NotFound
 from deltos.files import FileTree
 from deltos.store.observations import MinedFile
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.hook_settings import HookSettings
     from deltos.progress import Progress
 
-AGENTS = ("claude", "codex", "gemini")
+AGENTS = ("claude", "codex", "gemini", "copilot")
 _PIECE_BYTES = 262_144
 _LARGEST_WHOLE_FILE = 64_000_000  # a session in a single JSON object
 _LINES_TO_RECOGNISE = 50
@@ -116,6 +116,7 @@ def known_places(environ: Mapping[str, str], home: Path) -> dict[str, tuple[Path
         "claude": (Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",),
         "codex": (codex_home / "sessions", codex_home / "archived_sessions"),
         "gemini": (home / ".gemini" / "tmp",),
+        "copilot": (Path(environ.get("COPILOT_HOME") or home / ".copilot") / "session-state",),
     }
 
 
@@ -253,6 +254,8 @@ class Miner:
             return claude.ClaudeSession()
         if agent == "codex":
             return codex.CodexSession()
+        if agent == "copilot":
+            return copilot.CopilotSession()
         noted = _noted_root(tree, transcript.path)
         return gemini.GeminiSession(lambda project_hash: noted or self._root_by_hash(project_hash))
 
@@ -413,6 +416,8 @@ def _agent_of(record: Record) -> str:
         return "codex"
     if gemini.is_session(record):
         return "gemini"
+    if copilot.is_session(record):
+        return "copilot"
     return "claude" if claude.is_session(record) else ""
 
 

@@ -84,17 +84,22 @@ def kinds_to_compare(new: NewObservation) -> tuple[tuple[str, ...], int]:
     return (), 0
 
 
-def superseded(new: NewObservation, older: Iterable[Observation]) -> list[Observation]:
+def kinds_that_replace(kind: str) -> tuple[str, ...]:
+    """The kinds of later observations that may replace one of some kind."""
+    return _STATEMENTS if kind in _STATEMENTS else ("change",) if kind == "change" else ()
+
+
+def superseded(new: NewObservation | Observation, older: Iterable[Observation]) -> list[Observation]:
     """Those of the older observations in whose place the new one answers from now on."""
     if new.kind == "change":
-        return [row for row in older if _is_undone(row, new)]
-    corrections = list(_corrections(new.text))
+        return [row for row in older if new.text.startswith(_EDIT) and _is_undone(row, new)]
+    corrections = list(_corrections(new.text)) if new.source != "agent" else []
     return [row for row in older if any(_replaces(correction, row) for correction in corrections)]
 
 
-def amended(new: NewObservation, older: Iterable[Observation]) -> list[Amended]:
+def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> list[Amended]:
     """Plans and other lists of which a new observation takes back single lines: these say so from now on."""
-    corrections = list(_corrections(new.text)) if new.kind != "change" else []
+    corrections = list(_corrections(new.text)) if new.kind in _STATEMENTS and new.source != "agent" else []
     if not corrections:
         return []
     since = f" (no longer: {_shortened(new.text)})"
@@ -121,7 +126,7 @@ def _shortened(text: str) -> str:
     return flat if len(flat) <= _MOST_QUOTED else flat[: _MOST_QUOTED - 1].rstrip() + "…"
 
 
-def _is_undone(older: Observation, new: NewObservation) -> bool:
+def _is_undone(older: Observation, new: NewObservation | Observation) -> bool:
     """Whether an edit takes out every line that an earlier one of the same file had put in."""
     if older.files != new.files or "\n… " in older.text or not older.text.startswith(_EDIT):
         return False
