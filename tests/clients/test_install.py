@@ -20,6 +20,7 @@ from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.payload import Payload
 from deltos.errors import BadConfiguration, NotFound
 from tests.clients.jsonc_texts import comments, jsonc_objects
+from tests.node import environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,8 +140,8 @@ def test_opencode_gets_a_plugin_and_loses_exactly_it(machine: Machine) -> None:
 def test_opencodes_plugin_tells_memory_what_happens(machine: Machine) -> None:
     told = machine.home / "told.jsonl"
     recorder = f"const s = require('fs').readFileSync(0, 'utf8'); require('fs').appendFileSync({json.dumps(str(told))}, process.argv.slice(1).join(' ') + ' ' + s + '\\n'); console.log(JSON.stringify({{additionalContext: 'known'}}))"
-    node = shutil.which("node")
-    assert node is not None
+    node = shutil.which("node", path=environment()["PATH"])
+    assert node is not None, "`make node` installs it"
     plugin = machine.home / "deltos.mjs"
     plugin.write_text(plugin_text(Launch(node, ("-e", recorder, "--"))))
     script = f"""

@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ import pytest
 from deltos.domains.memory.capture import capture
 from deltos.domains.memory.mine import Mined, Miner, find_transcripts
 from deltos.hook_settings import OFF_FILE, HookSettings
+from deltos.open_stores import open_foreign_tables
 from deltos.progress import Silent
 from deltos.text.times import iso, micros
 from deltos.workspace.identity import path_identity
@@ -161,6 +164,45 @@ def test_a_session_of_copilot_cli_is_kept_like_its_events(memory: Memory, disk: 
         ("finding", "The parser hangs because read_token returns nothing at the end of the input."),
     ]
     assert (report.sessions["copilot"], report.unread) == (1, 0)
+
+
+def opencode_database(disk: Disk) -> Path:
+    """A database as OpenCode keeps it, with what the fixture tells."""
+    path = disk.write(".local/share/opencode/opencode.db", "")
+    tables = json.loads((SESSIONS / "opencode.json").read_text().replace("ROOT", str(disk.root)))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text NOT NULL)")
+        for name, columns in (("message", ""), ("part", "message_id text NOT NULL, ")):
+            connection.execute(
+                f"CREATE TABLE {name} (id text PRIMARY KEY, {columns}session_id text NOT NULL, time_created integer, data text)"
+            )
+        for name in ("session", "message", "part"):
+            for number, row in enumerate(tables[name]):
+                timed = {} if name == "session" else {"time_created": 1772442000000 + number * 1000}
+                values = {**row, **timed, **({"data": json.dumps(row["data"])} if "data" in row else {})}
+                marks = ", ".join("?" for _ in values)
+                connection.execute(f"INSERT INTO {name} ({', '.join(values)}) VALUES ({marks})", [*values.values()])
+        connection.commit()
+    return path
+
+
+def test_sessions_of_opencode_are_kept_like_their_events(memory: Memory, disk: Disk) -> None:
+    path = opencode_database(disk)
+    report = mine(memory, disk.home, open_tables=open_foreign_tables)
+    assert kept(memory) == [
+        ("request", "Why does the parser hang on empty input?"),
+        ("error", "`go test ./...` failed:\n--- FAIL: TestA (0.00s)\nFAIL\tapp\t0.1s"),
+        ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+        ("error", "Editing src/b.py failed: oldString not found in content"),
+        ("finding", "The parser hangs because read_token returns nothing at the end of the input."),
+        ("summary", "Summary: the parser stops at the end."),
+    ]
+    assert (report.sessions["opencode"], report.unread) == (1, 0)
+    assert iso(next(iter(memory.store.all())).created_at) == "2026-03-02T09:00:00Z"
+    assert mine(memory, disk.home, open_tables=open_foreign_tables).added == 0
+    path.write_bytes(b"no database at all" * 100)
+    report = mine(memory, disk.home, open_tables=open_foreign_tables)
+    assert (report.added, report.unread) == (0, 1)
 
 
 def test_what_copilot_cli_said_last_is_read_where_its_hook_points(memory: Memory, disk: Disk) -> None:
@@ -402,6 +444,7 @@ from pathlib import Path
 from deltos.domains.memory import mine as module
 from deltos.domains.memory.memory import Memory
 from deltos.hook_settings import HookSettings
+from deltos.open_stores import open_foreign_tables
 from deltos.progress import Silent
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
