@@ -204,7 +204,7 @@ class TestAdmission:
         ("prompt", "kind"),
         [
             ("Please always run the linter before you commit", "preference"),
-            ("Please always run the linter first", "note"),
+            ("Please always run the linter first", "preference"),
             ("We decided to use SQLite instead of files.", "decision"),
             ("Let's use SQLite instead of files", "note"),
             ("Why does the parser hang on empty input?", "request"),
