@@ -480,7 +480,7 @@ class OpenCode(Agent):
 
 
 class Copilot(Agent):
-    """Tells no answers of its main agent."""
+    """Tells no answers of its main agent, but where the session's file is, which has them."""
 
     name = "copilot"
     title = "Copilot CLI"
@@ -497,9 +497,12 @@ class Copilot(Agent):
     def on_prompt(self, row: Row) -> list[HookCall]:
         return [HookCall("userPromptSubmitted", {"prompt": row["text"]})]
 
-    def on_answer(self, row: Row) -> list[HookCall]:  # noqa: ARG002
-        told = {"transcriptPath": "/t.jsonl", "stopReason": "end_turn", "stop_hook_active": False}
-        return [HookCall("agentStop", told)]
+    def on_answer(self, row: Row) -> list[HookCall]:
+        data = {"messageId": "m1", "content": row["text"], "toolRequests": []}
+        line = {"id": "e1", "timestamp": "", "parentId": None, "type": "assistant.message", "data": data}
+        transcript = self.root.parent / "session-state" / "s1" / "events.jsonl"
+        _save(transcript, json.dumps(line) + "\n")
+        return [HookCall("agentStop", {"transcriptPath": str(transcript), "stopReason": "end_turn"})]
 
     def _tool(self, name: str, given: object, answer: object) -> list[HookCall]:
         result = {"resultType": "success", "textResultForLlm": answer}

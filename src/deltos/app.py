@@ -205,7 +205,7 @@ class App:
                 uses=self.links.uses,
             ),
             *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
-            *federation_tools(self.federation, token_budget=token_budget),
+            *federation_tools(self.federation, token_budget=token_budget, has_timeline=self.config.profile != "lean"),
             *memory_tools(lambda: self.domains.memory, identify, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)

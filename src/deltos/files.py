@@ -135,6 +135,17 @@ class FileTree:
         finally:
             os.close(descriptor)
 
+    def read_tail(self, path: str, max_bytes: int) -> bytes:
+        """The last `max_bytes` of a regular file; raises FileRefused for everything else."""
+        descriptor, size_bytes = self._open_regular(path)
+        try:
+            os.lseek(descriptor, max(0, size_bytes - max_bytes), os.SEEK_SET)
+            return _read(descriptor, min(size_bytes, max_bytes))
+        except OSError as exc:
+            raise FileRefused(path, _reason(exc)) from None
+        finally:
+            os.close(descriptor)
+
     def pieces(self, path: str, piece_bytes: int) -> Iterator[bytes]:
         """The content of a regular file of any size, piece by piece; raises FileRefused for everything else."""
         descriptor, _ = self._open_regular(path)

@@ -92,7 +92,7 @@ def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.Capture
     states = {row["client"]: row["state"] for row in rows}
     assert states["claude-code"] == "installed, with hooks"
     assert states["gemini-cli"] == "installed, without hooks"
-    assert states["opencode"] == "installed"
+    assert states["opencode"] == "installed, with hooks"
     assert states["cursor"] == "unreadable"
     assert states["codex"] == "not installed"
     assert states["vscode"] == "no configuration"

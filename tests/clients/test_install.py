@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +14,13 @@ from hypothesis import strategies as st
 
 from deltos.clients.install import hook_command, install, presence, uninstall, write
 from deltos.clients.jsonc import data, parse
+from deltos.clients.opencode_plugin import plugin_text
 from deltos.clients.table import CLIENTS, Client, Launch, Machine, client_named
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.payload import Payload
 from deltos.errors import BadConfiguration, NotFound
 from tests.clients.jsonc_texts import comments, jsonc_objects
+from tests.node import environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,6 +117,49 @@ def test_opencode_is_edited_in_the_file_that_is_there(machine: Machine) -> None:
     write(install(client_named("opencode"), machine, LAUNCH))
     assert "deltos" in load(path)["mcp"]
     assert not path.with_suffix(".json").exists()
+
+
+def test_opencode_gets_a_plugin_and_loses_exactly_it(machine: Machine) -> None:
+    client, plugins = client_named("opencode"), machine.home / ".config" / "opencode" / "plugin"
+    write(install(client, machine, LAUNCH))
+    plugin = plugins / "deltos.js"
+    assert 'const COMMAND = ["/opt/my tools/deltos"]' in plugin.read_text("utf-8")
+    (plugins / "other.js").write_text("export const Other = async () => ({})\n")
+    assert presence(client, machine).has_hooks
+    write(uninstall(client, machine))
+    assert [file.name for file in plugins.iterdir()] == ["other.js"]
+    plugin.write_text("// mine\n")
+    with pytest.raises(BadConfiguration, match=r"deltos\.js is not of `deltos install`"):
+        install(client, machine, LAUNCH)
+    write(uninstall(client, machine))
+    assert plugin.read_text() == "// mine\n"
+    write(install(client, machine, LAUNCH, with_hooks=False))
+    assert not presence(client, machine).has_hooks
+
+
+def test_opencodes_plugin_tells_memory_what_happens(machine: Machine) -> None:
+    told = machine.home / "told.jsonl"
+    recorder = f"const s = require('fs').readFileSync(0, 'utf8'); require('fs').appendFileSync({json.dumps(str(told))}, process.argv.slice(1).join(' ') + ' ' + s + '\\n'); console.log(JSON.stringify({{additionalContext: 'known'}}))"
+    node = shutil.which("node", path=environment()["PATH"])
+    assert node is not None, "`make node` installs it"
+    plugin = machine.home / "deltos.mjs"
+    plugin.write_text(plugin_text(Launch(node, ("-e", recorder, "--"))))
+    script = f"""
+      const hooks = await (await import({json.dumps(plugin.as_uri())})).Deltos({{ directory: "/app" }})
+      const parts = [{{ type: "text", text: "Why?" }}, {{ type: "text", text: "file", synthetic: true }}]
+      await hooks["chat.message"]({{ sessionID: "s" }}, {{ parts }})
+      await hooks["tool.execute.after"]({{ tool: "bash", sessionID: "s", callID: "c", args: {{}} }}, {{ output: "x" }})
+      const system = []
+      await hooks["experimental.chat.system.transform"]({{ sessionID: "s" }}, {{ system }})
+      console.log(JSON.stringify(system))
+    """
+    ran = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout) == ["known"]
+    assert told.read_text().splitlines() == [
+        'hook session.created {"directory":"/app","sessionID":"s"}',
+        'hook chat.message {"directory":"/app","sessionID":"s","prompt":"Why?"}',
+        'hook tool.execute.after {"directory":"/app","tool":"bash","sessionID":"s","callID":"c","args":{},"output":{"output":"x"}}',
+    ]
 
 
 @every_client

@@ -12,6 +12,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.errors import BadArgument, Cancelled, NotFound
 from deltos.federation.model import ProviderResults, SearchRequest, Whole
+from deltos.federation.render import search_answer
 from deltos.federation.search import Federation
 from deltos.progress import Silent
 from tests.calling import Desk
@@ -305,6 +306,8 @@ def test_a_provider_that_fails_is_named_and_stops_the_search_only_when_it_is_alo
     broken = NotFound("the library is gone")
     found = Federation([Failing(broken), Empty()], ("docs", "apis")).search(asked)
     assert found.notes == ("docs not searched: the library is gone",)
+    nothing = search_answer("anything", found, limit=5, token_budget=500).text
+    assert nothing.endswith("Searched 0 parts. Docs not searched: the library is gone.")
     with pytest.raises(NotFound, match="the library is gone"):
         Federation([Failing(broken)], ("docs",)).search(asked)
     with pytest.raises(Cancelled):

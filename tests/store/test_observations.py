@@ -53,6 +53,17 @@ def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(ob
     assert observations.places_with(["parsers"], at_most=9) == [place]
 
 
+def test_a_text_that_is_written_anew_is_found_by_its_old_and_new_words_that_it_has(observations: Observations) -> None:
+    place = add(observations, "the parser hangs")
+    with observations.writing() as writer:
+        writer.replace(place, new("again", "the parser returns late", 5))
+    assert [observations.places_with([word], at_most=9) for word in ("parser", "late", "hangs")] == [
+        [place],
+        [place],
+        [],
+    ]
+
+
 def test_a_purged_observation_is_gone_with_its_words(observations: Observations) -> None:
     place = add(observations, "the parser hangs")
     with observations.writing() as writer:

@@ -26,6 +26,7 @@ def add_commands(subparsers: Subparsers) -> None:
     verb = add_verb(subparsers, "install", _install, "add Deltos to the configuration of a coding agent or editor")
     _add_options(verb)
     verb.add_argument("--list", action="store_true", help="list the clients, their files and whether they have Deltos")
+    verb.add_argument("--hooks", action="store_true", help="add the hooks that feed memory too, as it does anyway")
     verb.add_argument("--no-hooks", action="store_true", help="add the server only, not the hooks that feed memory")
     verb.add_argument("--profile", default="", choices=PROFILES, help="lean lists six tools instead of all")
     verb.add_argument("--command", default="", help='how to start Deltos, say "uvx deltos"; default: this very one')
@@ -43,6 +44,10 @@ def _install(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list(_this_machine(), as_json=arguments.json)
     client = _client(arguments.client)
+    if arguments.hooks and client.hooks is None and client.plugin is None:
+        raise BadArgument(f"{client.title} has no hooks", hint="Leave --hooks out to add the server.")
+    if arguments.hooks and arguments.no_hooks:
+        raise BadArgument("--hooks and --no-hooks contradict each other")
     launch = replace(_launch(arguments.command), profile=arguments.profile)
     edits = install(client, _this_machine(), launch, with_hooks=not arguments.no_hooks)
     return _carry_out(client, edits, arguments, after=client.afterwards, nothing=f"{client.title} already has Deltos.")
@@ -97,7 +102,8 @@ def _carry_out(client: Client, edits: list[Edit], arguments: argparse.Namespace,
     if not changing:
         print(nothing)
     for edit in changing:
-        print(edit.diff() if arguments.dry_run else f"changed: {edit.path}")
+        done = "removed" if edit.is_removal else "changed"
+        print(edit.diff() if arguments.dry_run else f"{done}: {edit.path}")
     for backup in backups:
         print(f"backup:  {backup}")
     if changing and after and not arguments.dry_run:
@@ -138,6 +144,6 @@ def _state(client: Client, found: Presence) -> str:
         return "no configuration"
     if not found.has_server:
         return "not installed"
-    if client.hooks is None:
+    if client.hooks is None and client.plugin is None:
         return "installed"
     return "installed, with hooks" if found.has_hooks else "installed, without hooks"

@@ -499,6 +499,7 @@ def _mine(args: argparse.Namespace) -> int:
             since=since,
             agents=agents,
             dry_run=args.dry_run,
+            open_tables=open_foreign_tables,
         )
         places = [given_path(path) for path in args.paths] or _places_of_agents(agents)
         looked = {place: find_transcripts(place, miner.report) for place in places}

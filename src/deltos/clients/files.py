@@ -46,6 +46,18 @@ def read(path: Path) -> Original:
         raise BadConfiguration(f"{path} cannot be read ({exc.strerror})") from None
 
 
+def remove(original: Original) -> None:
+    """Take a file away that is whole ours, and its folder when nothing else is in it."""
+    try:
+        original.path.unlink(missing_ok=True)
+    except OSError as exc:
+        raise StoreUnwritable(
+            f"{original.path} could not be removed ({exc.strerror})", hint="Check the folder's permissions."
+        ) from None
+    with contextlib.suppress(OSError):  # others have files there
+        original.path.parent.rmdir()
+
+
 def replace(original: Original, content: bytes) -> Path | None:
     """Put new content in the file's place in one step and keep the old one beside it; the backup's path."""
     try:

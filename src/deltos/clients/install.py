@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.clients.jsonc import Json
-    from deltos.clients.table import Client, HookEvent, Hooks, Launch, Machine
+    from deltos.clients.table import Client, HookEvent, Hooks, Launch, Machine, Plugin
 
     Table = dict[str, Json]
     Plan = Callable[[Table], list[Change]]
@@ -33,6 +33,7 @@ class Edit:
 
     original: files.Original
     content: bytes
+    is_removal: bool = False
 
     @property
     def path(self) -> Path:
@@ -42,7 +43,7 @@ class Edit:
     @property
     def is_change(self) -> bool:
         """Whether anything would be written."""
-        return self.content != (self.original.content or b"")
+        return self.is_removal or self.content != (self.original.content or b"")
 
     def diff(self) -> str:
         """The change as a unified diff."""
@@ -69,7 +70,8 @@ def install(client: Client, machine: Machine, launch: Launch, *, with_hooks: boo
     hooks = client.hooks
     if hooks is not None and with_hooks:
         plans.append((hooks.path(machine), JSON, lambda table: _hook_changes(hooks, launch, machine.platform, table)))
-    return _edits(plans)
+    plugin = [_plugin_edit(client.plugin, machine, launch)] if client.plugin is not None and with_hooks else []
+    return [*_edits(plans), *plugin]
 
 
 def uninstall(client: Client, machine: Machine) -> list[Edit]:
@@ -77,7 +79,26 @@ def uninstall(client: Client, machine: Machine) -> list[Edit]:
     plans = [(client.path(machine), client.format, lambda table: _server_removals(client, table))]
     if client.hooks is not None:
         plans.append((client.hooks.path(machine), JSON, _hook_removals))
-    return _edits(plans)
+    return [*_edits(plans), *_plugin_removals(client.plugin, machine)]
+
+
+def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
+    """The plugin's file as it has to be; one that somebody else wrote there is refused."""
+    original = files.read(plugin.path(machine))
+    if original.content is not None and not plugin.is_own(original.text):
+        raise BadConfiguration(
+            f"{original.path} is not of `deltos install`", hint="Move it away, or install with --no-hooks."
+        )
+    return Edit(original, plugin.text(launch).encode("utf-8"))
+
+
+def _plugin_removals(plugin: Plugin | None, machine: Machine) -> list[Edit]:
+    """Take away the plugin's file, if it is ours."""
+    if plugin is None:
+        return []
+    original = files.read(plugin.path(machine))
+    is_there = original.content is not None and plugin.is_own(original.text)
+    return [Edit(original, b"", is_removal=True)] if is_there else []
 
 
 def presence(client: Client, machine: Machine) -> Presence:
@@ -88,6 +109,7 @@ def presence(client: Client, machine: Machine) -> Presence:
         hooks = client.hooks is not None and bool(
             _hook_removals(read_table(JSON, files.read(client.hooks.path(machine)).text))
         )
+        hooks = hooks or bool(_plugin_removals(client.plugin, machine))
     except BadConfiguration as exc:
         return Presence(has_file=True, trouble=str(exc))
     return Presence(original.content is not None, server, hooks)
@@ -95,7 +117,10 @@ def presence(client: Client, machine: Machine) -> Presence:
 
 def write(edits: list[Edit]) -> list[Path]:
     """Write the files that change; the paths of the backups."""
-    backups = [files.replace(edit.original, edit.content) for edit in edits if edit.is_change]
+    for edit in edits:
+        if edit.is_removal:
+            files.remove(edit.original)
+    backups = [files.replace(edit.original, edit.content) for edit in edits if edit.is_change and not edit.is_removal]
     return [backup for backup in backups if backup is not None]
 
 

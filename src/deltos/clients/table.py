@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.clients.formats import JSON, TOML, Format
+from deltos.clients.opencode_plugin import is_own, plugin_text
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
@@ -73,6 +74,15 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True)
+class Plugin:
+    """A file of its own that feeds memory, where a client runs programs instead of naming commands."""
+
+    path: Callable[[Machine], Path]
+    text: Callable[[Launch], str]
+    is_own: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """One agent or editor. `servers` is the key that holds its servers; `entry` is what it wants to know of one."""
 
@@ -83,6 +93,7 @@ class Client:
     entry: Callable[[Launch], dict[str, Json]]
     format: Format = JSON
     hooks: Hooks | None = None
+    plugin: Plugin | None = None
     afterwards: str = "Restart it to connect."
 
 
@@ -199,6 +210,7 @@ _COPILOT_HOOKS = Hooks(
         HookEvent("userPromptSubmitted"),
         HookEvent("postToolUse"),
         HookEvent("postToolUseFailure"),
+        HookEvent("agentStop"),
         HookEvent("subagentStop"),
         HookEvent("preCompact"),
         HookEvent("sessionEnd"),
@@ -217,6 +229,12 @@ _WINDSURF_HOOKS = Hooks(
     ),
     {"show_output": False},
     grouped=False,
+)
+
+_OPENCODE_PLUGIN = Plugin(
+    lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "opencode" / "plugin" / "deltos.js",
+    plugin_text,
+    is_own,
 )
 
 CLIENTS = (
@@ -288,6 +306,6 @@ CLIENTS = (
         hooks=_COPILOT_HOOKS,
         afterwards="Start a new session to connect; /mcp shows it.",
     ),
-    Client("opencode", "OpenCode", _opencode_path, "mcp", _opencode_entry),
+    Client("opencode", "OpenCode", _opencode_path, "mcp", _opencode_entry, plugin=_OPENCODE_PLUGIN),
     Client("zed", "Zed", _zed_path, "context_servers", _zed_entry, afterwards="It connects by itself."),
 )

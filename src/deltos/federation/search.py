@@ -103,10 +103,15 @@ class Federation:
                 raise
             except DeltosError as problem:
                 problems.append(problem)
-                findings.append(ProviderResults(notes=(f"{'/'.join(provider.toolsets)} not searched: {problem}",)))
+                findings.append(ProviderResults(notes=(f"{_name(provider)} not searched: {problem}",)))
         if problems and len(problems) == len(providers):
             raise problems[0]
         return findings
+
+
+def _name(provider: Provider) -> str:
+    """How a provider is named to a reader: by its toolsets, or by what it finds where it belongs to none."""
+    return "/".join(provider.toolsets) or provider.kind
 
 
 def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Provider], tuple[str, ...]]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _SCOPES = ", ".join(TOOLSETS)
 
 
-def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool, ...]:
-    """Both tools over one federation."""
+def federation_tools(federation: Federation, *, token_budget: int, has_timeline: bool = True) -> tuple[Tool, ...]:
+    """Both tools over one federation; `has_timeline`: that tool is listed beside them."""
 
     def search(call: Call) -> Answer:
         asked = SearchRequest(
@@ -40,7 +40,9 @@ def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool
             ),
         )
         found = federation.search(asked, call.texts("scope"))
-        return search_answer(call.text("query"), found, limit=asked.limit, token_budget=token_budget)
+        return search_answer(
+            call.text("query"), found, limit=asked.limit, token_budget=token_budget, has_timeline=has_timeline
+        )
 
     def fetch(call: Call) -> Answer:
         asked = SearchRequest("", call.session.project_root(), call.progress)

@@ -196,6 +196,9 @@ class ObservationsWriter(Protocol):
         """The newest live observations of a project that still hold, newest first; with `until`, those up to then; only
         of `kinds` where given."""
 
+    def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
+        """Live observations of some kinds made after a moment, oldest first, whether they still hold or not."""
+
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         """The last live observations of a session, newest first."""
 

@@ -155,6 +155,21 @@ class TestAdmission:
         assert "No module named 'zod'" in text
         assert "Open errors" not in agent.tell("SessionStart", source="startup")
 
+    def test_a_fix_keeps_what_a_changing_command_printed_at_last(self, agent: Agent) -> None:
+        agent.run("terraform apply", "│ Error: region is not enabled", fails=True)
+        agent.run("aws account enable-region --region-name eu-central-2")
+        agent.run("terraform apply", 'Apply complete!\nhost = "pgb.internal"')
+        _, text = agent.kept()[-1]
+        assert "Fixed by: `aws account enable-region --region-name eu-central-2`" in text
+        assert 'It printed: Apply complete!\nhost = "pgb.internal"\nIt had failed with: ' in text
+
+    @pytest.mark.parametrize(
+        "command", ["hyperfine 'curl -s localhost'", "go test -bench=. ./...", "npm run bench:api"]
+    )
+    def test_what_was_measured_is_a_finding(self, agent: Agent, command: str) -> None:
+        agent.run(command, "mean 11.8 ms")
+        assert agent.kept() == [("finding", f"Measured with `{command}`\nmean 11.8 ms")]
+
     def test_the_line_with_the_cause_stays_whole(self, agent: Agent) -> None:
         cause = "E   TypeError: " + "unsupported operand " * 20 + "at the very end"
         noise = "\n".join(f"test_{number} PASSED with a long description of it" for number in range(90))
@@ -189,7 +204,7 @@ class TestAdmission:
         ("prompt", "kind"),
         [
             ("Please always run the linter before you commit", "preference"),
-            ("Please always run the linter first", "note"),
+            ("Please always run the linter first", "preference"),
             ("We decided to use SQLite instead of files.", "decision"),
             ("Let's use SQLite instead of files", "note"),
             ("Why does the parser hang on empty input?", "request"),

@@ -51,6 +51,34 @@ def told_at_start(memory: Memory, root: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
+        ("From now on use pathlib", PREFERENCE),
+        ("ok, from now on please use pathlib.", PREFERENCE),
+        ("Use pathlib from now on.", PREFERENCE),
+        ("Always run the linter before committing.", PREFERENCE),
+        ("In this repo we use tabs.", PREFERENCE),
+        ("Stop adding comments to every line.", PREFERENCE),
+        ("We decided to use Postgres.", DECISION),
+        ("We go with Redis for the cache.", DECISION),
+        ("Ab sofort bitte pathlib verwenden.", PREFERENCE),
+        ("A partir de ahora usa pathlib.", PREFERENCE),
+        ("今後は pathlib を使う。", PREFERENCE),
+        ("以后用 pathlib。", PREFERENCE),
+        ("From now on use pathlib?", ""),
+        ("He said from now on use pathlib", ""),
+        ("From now on it fails every time", ""),
+        ("Always fails on CI", ""),
+        ("Should we go with Redis?", ""),
+    ],
+)
+def test_the_plainest_rules_are_rules_and_their_twins_are_not(text: str, kind: str) -> None:
+    assert judge(text).kind == kind
+    among_others = judge(f"{text}\nAnd please fix the failing test.").kind
+    assert (among_others if among_others in (DECISION, PREFERENCE) else "") == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
         ("We always use tabs in this repository, never spaces.", PREFERENCE),
         (RULE, PREFERENCE),
         ("We decided to use PostgreSQL because we need row locks.", DECISION),
@@ -68,9 +96,8 @@ def test_choices_and_standing_rules_are_told_apart_in_five_languages(text: str, 
     assert judge(text).kind == kind
 
 
-@pytest.mark.parametrize("text", ["We always use tabs here", "from now on use pathlib instead of os.path"])
-def test_a_rule_that_names_no_scope_is_a_note_unless_it_is_as_sure_as_one_that_does(text: str) -> None:
-    judgement = judge(text)
+def test_a_rule_that_names_no_scope_is_a_note_unless_it_is_as_sure_as_one_that_does() -> None:
+    judgement = judge("We always use tabs here")
     assert judgement.kind == NOTE
     assert judgement.score < judge("We always use tabs in this repository, never spaces.").score
 

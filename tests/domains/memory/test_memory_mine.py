@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ import pytest
 from deltos.domains.memory.capture import capture
 from deltos.domains.memory.mine import Mined, Miner, find_transcripts
 from deltos.hook_settings import OFF_FILE, HookSettings
+from deltos.open_stores import open_foreign_tables
 from deltos.progress import Silent
 from deltos.text.times import iso, micros
 from deltos.workspace.identity import path_identity
@@ -147,6 +150,88 @@ GEMINI = [
     ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
     ("finding", "It turns out that the lexer never emits an end token."),
 ]
+
+
+def test_a_session_of_copilot_cli_is_kept_like_its_events(memory: Memory, disk: Disk) -> None:
+    disk.put("copilot.jsonl", ".copilot/session-state/cp-1/events.jsonl")
+    report = mine(memory, disk.home)
+    assert kept(memory) == [
+        ("request", "Why does the parser hang on empty input?"),
+        ("error", "`pytest -q` failed:\nE   RecursionError: maximum depth\n1 failed in 0.1s"),
+        ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+        ("decision", "Plan that the user approved:\n1. Stop at the end of the input\n2. Test empty files"),
+        ("summary", "Summary: the parser stops at the end of the input."),
+        ("finding", "The parser hangs because read_token returns nothing at the end of the input."),
+    ]
+    assert (report.sessions["copilot"], report.unread) == (1, 0)
+
+
+def opencode_database(disk: Disk) -> Path:
+    """A database as OpenCode keeps it, with what the fixture tells."""
+    path = disk.write(".local/share/opencode/opencode.db", "")
+    tables = json.loads((SESSIONS / "opencode.json").read_text().replace("ROOT", str(disk.root)))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text NOT NULL)")
+        for name, columns in (("message", ""), ("part", "message_id text NOT NULL, ")):
+            connection.execute(
+                f"CREATE TABLE {name} (id text PRIMARY KEY, {columns}session_id text NOT NULL, time_created integer, data text)"
+            )
+        for name in ("session", "message", "part"):
+            for number, row in enumerate(tables[name]):
+                timed = {} if name == "session" else {"time_created": 1772442000000 + number * 1000}
+                values = {**row, **timed, **({"data": json.dumps(row["data"])} if "data" in row else {})}
+                marks = ", ".join("?" for _ in values)
+                connection.execute(f"INSERT INTO {name} ({', '.join(values)}) VALUES ({marks})", [*values.values()])
+        connection.commit()
+    return path
+
+
+def test_sessions_of_opencode_are_kept_like_their_events(memory: Memory, disk: Disk) -> None:
+    path = opencode_database(disk)
+    report = mine(memory, disk.home, open_tables=open_foreign_tables)
+    assert kept(memory) == [
+        ("request", "Why does the parser hang on empty input?"),
+        ("error", "`go test ./...` failed:\n--- FAIL: TestA (0.00s)\nFAIL\tapp\t0.1s"),
+        ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+        ("error", "Editing src/b.py failed: oldString not found in content"),
+        ("finding", "The parser hangs because read_token returns nothing at the end of the input."),
+        ("summary", "Summary: the parser stops at the end."),
+    ]
+    assert (report.sessions["opencode"], report.unread) == (1, 0)
+    assert iso(next(iter(memory.store.all())).created_at) == "2026-03-02T09:00:00Z"
+    assert mine(memory, disk.home, open_tables=open_foreign_tables).added == 0
+    path.write_bytes(b"no database at all" * 100)
+    report = mine(memory, disk.home, open_tables=open_foreign_tables)
+    assert (report.added, report.unread) == (0, 1)
+
+
+def test_what_copilot_cli_said_last_is_read_where_its_hook_points(memory: Memory, disk: Disk) -> None:
+    transcript = disk.put("copilot.jsonl", ".copilot/session-state/cp-1/events.jsonl")
+    for path in (transcript, transcript.with_name("gone.jsonl"), transcript.parent, "events.jsonl"):
+        told = {"sessionId": "cp-1", "cwd": str(disk.root), "transcriptPath": str(path), "stopReason": "end_turn"}
+        capture(memory, "agentStop", json.dumps(told).encode(), folder=disk.root, identify=lambda root: root.name)
+    assert kept(memory) == [("finding", "The parser hangs because read_token returns nothing at the end of the input.")]
+
+
+def test_what_was_said_before_is_replaced_by_what_was_kept_earlier_but_said_later(memory: Memory, disk: Disk) -> None:
+    def say(text: str) -> None:
+        told = {"session_id": "new", "cwd": str(disk.root), "prompt": text}
+        capture(
+            memory, "UserPromptSubmit", json.dumps(told).encode(), folder=disk.root, identify=lambda r: f"id:{r.name}"
+        )
+
+    say("Correction to the limit on the public search routes: 20 rps per API key, not 50.")
+    say("Correction to the limit on the public search routes: 10 rps per API key, not 20.")
+    say("By the way, I changed my mind about the dual write of the queue: skip it.")
+    limit = "We decided to allow 50 rps per API key on the public search routes."
+    steps = "The plan:\n1. Add the table for the moorings\n2. Dual-write the queue for one release\n3. Drop Redis"
+    old = (prompt(limit, cwd=str(disk.root)), prompt(steps, 2, cwd=str(disk.root)))
+    disk.write(".claude/projects/-app/s1.jsonl", lines(*old))
+    mine(memory, disk.home)
+    by_text = {row.text: row for row in memory.store.all()}
+    assert by_text[limit].superseded_by is not None
+    (plan,) = (row for row in by_text.values() if row.text.startswith("The plan"))
+    assert "2. Dual-write the queue for one release (no longer: By the way" in plan.text
 
 
 @pytest.mark.parametrize("name", ["gemini.jsonl", "gemini.json"])
@@ -342,7 +427,7 @@ def _odd_records() -> Iterable[dict[str, Any]]:
                 yield {**whole, "type": kind, name: odd}
 
 
-@pytest.mark.parametrize("fixture", ["claude.jsonl", "codex.jsonl", "gemini.jsonl"])
+@pytest.mark.parametrize("fixture", ["claude.jsonl", "codex.jsonl", "gemini.jsonl", "copilot.jsonl"])
 def test_a_session_cut_anywhere_is_read_as_far_as_it_goes(memory: Memory, disk: Disk, fixture: str) -> None:
     whole = disk.put(fixture, f"x/{fixture}").read_text()
     for end in range(0, len(whole), max(1, len(whole) // 25)):
@@ -359,6 +444,7 @@ from pathlib import Path
 from deltos.domains.memory import mine as module
 from deltos.domains.memory.memory import Memory
 from deltos.hook_settings import HookSettings
+from deltos.open_stores import open_foreign_tables
 from deltos.progress import Silent
 from deltos.store.sqlite.memory.reader import SqliteObservations
 

@@ -142,6 +142,9 @@ def test_programs_are_found_behind_what_starts_them() -> None:
         ("terraform apply", Effect.CHANGES),
         ("docker compose ps", Effect.LOOKS),
         ("docker compose up -d", Effect.CHANGES),
+        ("aws account enable-region --region-name eu-central-2", Effect.CHANGES),
+        ("gcloud run services update web --memory 1Gi", Effect.CHANGES),
+        ("aws ec2 describe-instances", Effect.TRIES),
     ],
 )
 def test_what_a_request_to_a_forge_does(command: str, effect: Effect) -> None:

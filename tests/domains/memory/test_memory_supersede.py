@@ -57,13 +57,6 @@ def test_what_was_pinned_is_not_replaced_unasked(notes: Notes, memory: Memory) -
     assert "The worker pool has 8 threads per container" in notes.ask("worker pool")
 
 
-def test_a_plan_is_not_hidden_because_one_step_is_taken_back(notes: Notes) -> None:
-    plan = "Plan:\n1. Add the table\n2. Dual-write the mooring queue for one release\n3. Drain the list\n4. Drop redis"
-    notes.keep(plan, kind="decision")
-    notes.keep("I changed my mind about the dual write of the mooring queue: skip it", kind="decision")
-    assert plan in notes.ask("mooring queue")
-
-
 def test_an_edit_that_takes_out_all_that_an_earlier_one_put_in_replaces_it(memory: Memory, notes: Notes) -> None:
     origin = ObservationOrigin("p")
     for old, new in (("100", "50"), ("50", "20")):
@@ -72,3 +65,25 @@ def test_an_edit_that_takes_out_all_that_an_earlier_one_put_in_replaces_it(memor
     memory.remember(Draft("Edited other.py\n- LIMIT = 20\n+ LIMIT = 5", "change", files=("other.py",)), origin)
     assert len(notes.ask("LIMIT")) == 2
     assert "Edited limits.py\n- LIMIT = 100\n+ LIMIT = 50" not in notes.ask("LIMIT")
+
+
+def test_a_number_with_the_same_unit_replaces_the_one_it_names(notes: Notes) -> None:
+    older = "Members may upload photos of up to 8 MB for a piece; anything larger is refused with 413."
+    other = "The cache of the photo page keeps 8 minutes."
+    notes.keep(older, kind="request")
+    notes.keep(other, kind="decision")
+    notes.keep("We talked about it again: photos may have 12 MB now, not 8, phones take larger ones.", kind="decision")
+    found = notes.ask("how large may photos be, and how long does the cache of the photo page keep them")
+    assert older not in found
+    assert other in found
+
+
+def test_a_plan_is_not_hidden_because_one_step_is_taken_back_but_says_so(notes: Notes) -> None:
+    plan = "Plan that the user approved:\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
+    notes.keep(plan, kind="decision")
+    taken_back = "I changed my mind about the dual write of the queue: skip it, we switch on Sunday."
+    notes.keep(taken_back, kind="decision")
+    (text,) = (text for text in notes.ask("which steps has the plan for the table of moorings") if "Plan" in text)
+    lines = text.splitlines()
+    assert lines[2] == f"2. Dual-write for one release (no longer: {taken_back})"
+    assert (lines[1], lines[3]) == ("1. Add a table for moorings", "3. Drop Redis")

@@ -45,10 +45,11 @@ class MemoryAlone:
 class Client:
     """Calls tools by name."""
 
-    def __init__(self, memory: Memory, root: Path, token_budget: int = 5_000) -> None:
+    def __init__(self, memory: Memory, root: Path, token_budget: int = 5_000, *, has_timeline: bool = True) -> None:
         alone = Federation([MemoryProvider(cast("Domains", MemoryAlone(memory)))], ("memory",))
         made = memory_tools(lambda: memory, identify, token_budget=token_budget)
-        self.session = Desk((*federation_tools(alone, token_budget=token_budget), *made), root)
+        found = federation_tools(alone, token_budget=token_budget, has_timeline=has_timeline)
+        self.session = Desk((*found, *made), root)
         self.tools = self.session.tools
 
     def call(self, name: str, **given: Any) -> Answer:
@@ -311,3 +312,10 @@ def test_the_kind_of_what_is_remembered_is_judged_where_none_is_given(client: Cl
     text = client.call("get_observations", ids=[decided, found]).text
     assert "decision (" in text
     assert "finding" in text
+
+
+def test_a_next_step_is_named_only_where_its_tool_is_listed(memory: Memory, root: Path) -> None:
+    Client(memory, root).remember("The parser hangs on empty input")
+    steps = [Client(memory, root, has_timeline=has).call("search", query="parser").text for has in (True, False)]
+    assert ["timeline(around=obs id)" in text for text in steps] == [True, False]
+    assert "fetch(id) shows the full text" in steps[1]

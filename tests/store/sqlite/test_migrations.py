@@ -38,6 +38,7 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "005-score",
         "006-exchange",
         "007-unspaced-words",
+        "008-words-in-order",
     ]
 
 

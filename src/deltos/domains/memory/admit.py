@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.commands import Effect, effect_of, work_of
+from deltos.domains.memory.commands import Effect, effect_of, is_measurement, work_of
 from deltos.domains.memory.events import Action, Event, Happening, Outcome, ToolUse
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, prose_lines, split_sentences
 from deltos.domains.memory.model import Draft
@@ -112,11 +112,19 @@ def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
         if failed and shown.startswith("`") and _work(shown) == work:
             files = dict.fromkeys(file for step in reversed(steps) for file in step.files)
             why = wrong.lstrip(": \n")
-            what = f"Fixed: {command} works now.\n{_named_steps(steps)}It had failed with: {why}"
+            printed = _printed_by_change(event.tool)
+            what = f"Fixed: {command} works now.\n{_named_steps(steps)}{printed}It had failed with: {why}"
             return Draft(what, kind="finding", files=tuple(files))
         if observation.kind == "change":
             steps.append(observation)
     return None
+
+
+def _printed_by_change(tool: ToolUse | None) -> str:
+    """What a command printed that changed something, once it worked: addresses, versions, numbers of commits."""
+    if tool is None or effect_of(tool.subject) is not Effect.CHANGES or not tool.output.strip():
+        return ""
+    return f"It printed: {error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}\n"
 
 
 def _named_steps(steps: Sequence[Observation]) -> str:
@@ -348,6 +356,8 @@ def _command(tool: ToolUse) -> Draft | None:
             f"Ran {command}\n{error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}".strip(),
             kind="change",
         )
+    if tool.outcome is Outcome.WORKED and tool.output.strip() and is_measurement(tool.subject):
+        return Draft(f"Measured with {command}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}", kind="finding")
     return None
 
 

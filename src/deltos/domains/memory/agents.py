@@ -45,6 +45,7 @@ HAPPENINGS = {
     "sessionend": Happening.SESSION_ENDED,
     "sessiondeleted": Happening.SESSION_ENDED,
 }
+_TURN_ENDS = ("agentstop", "stop")
 _SESSION_IDS = (
     "session_id",
     "sessionId",
@@ -86,6 +87,10 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
         return None
     payload = payload.joined("tool_info")  # Windsurf wraps what the others tell openly
     agent = _agent(key, payload)
+    if agent == "copilot" and key in _TURN_ENDS and not payload.is_set("text"):
+        from deltos.domains.memory.last_answer import last_answer  # deferred: of all agents this one alone needs it
+
+        payload = payload.with_text("text", last_answer(payload.name("transcriptPath", "transcript_path")))
     event = Event(
         happening,
         agent=agent,

@@ -82,6 +82,22 @@ _CHANGING_THIRD = {
     ("gh", "repo"): "create fork delete rename",
     ("glab", "mr"): "create merge close reopen update",
 }
+# Programs of a cloud name what they do in a word such as `enable-region`, `functions deploy` or `set-secret`.
+_CLOUD_PROGRAMS = frozenset(
+    "aws gcloud az doctl flyctl fly wrangler supabase firebase eksctl oc nomad consul vault".split()
+)
+_CHANGING_VERBS = frozenset(
+    "create delete put update enable disable attach detach add remove set unset start stop restart reboot modify "
+    "register deregister deploy apply import upload run scale resize assign grant revoke tag untag rotate restore "
+    "promote publish rm".split()
+)
+_MOST_VERB_WORDS = 4  # services and resources come before the verb
+_MEASURING = frozenset(
+    "hyperfine k6 ab wrk wrk2 hey oha vegeta bombardier siege locust artillery autocannon iperf iperf3 sysbench "
+    "pgbench fio lighthouse lhci timeit pyperf asv benchstat scalene criterion".split()
+)
+_MEASURING_SECOND = {"cargo": "bench criterion flamegraph", "perf": "stat report", "vitest": "bench", "mix": "bench"}
+_MEASURING_OPTIONS = ("-bench", "--bench", "--benchmark", "--benchmark-only")
 _SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
 _PIPE = r"(?<!\|)\|(?!\|)"
 _ASSIGNMENT = r"^\w+=\S*$"
@@ -144,6 +160,22 @@ def effect_of(command: str) -> Effect:
     if re.search(_REDIRECT, plain) or Effect.CHANGES in effects:
         return Effect.CHANGES
     return Effect.TRIES if Effect.TRIES in effects else Effect.LOOKS
+
+
+def is_measurement(command: str) -> bool:
+    """Whether a command line measures something: its output is then what it was run for."""
+    return any(_measures(_run_words(_bare_words(part.split()))) for part in re.split(_SEPARATOR, _plain(command)))
+
+
+def _measures(words: list[str]) -> bool:
+    if not words:
+        return False
+    program = words[0].rsplit("/", 1)[-1]
+    if program in _MEASURING or _second_word(program, words[1:]) in _MEASURING_SECOND.get(program, "").split():
+        return True
+    if program in ("npm", "pnpm", "yarn", "bun", "make", "just", "task"):
+        return any(word.split(":", 1)[0] in ("bench", "benchmark", "perf") for word in words[1:])
+    return any(word.partition("=")[0] in _MEASURING_OPTIONS for word in words[1:])
 
 
 def _plain(command: str) -> str:
@@ -224,7 +256,13 @@ def _effect_of_part(words: list[str]) -> Effect:
         return Effect.CHANGES
     if program in _LOOKING:
         return Effect.LOOKS
+    if program in _CLOUD_PROGRAMS and any(map(_is_changing_verb, words[1 : 1 + _MOST_VERB_WORDS])):
+        return Effect.CHANGES
     return Effect.TRIES
+
+
+def _is_changing_verb(word: str) -> bool:
+    return word.split("-", 1)[0] in _CHANGING_VERBS
 
 
 def _second_word(program: str, words: list[str]) -> str:

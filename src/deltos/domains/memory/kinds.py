@@ -5,7 +5,7 @@ languages are in kind_words.json, the learned weights in kind_weights.json; pure
 import re
 from itertools import pairwise
 from math import exp
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,6 +54,10 @@ _COMMON = {
 }  # fmt: skip
 _LETTERS = {"de": frozenset("äöüßÄÖÜ"), "es": frozenset("áéíóúñ¿¡")}
 _UNCLEAN = frozenset({"q", "ask", "hedge", "undecided", "oneoff", "bug", "i_did"})
+_NOT_PLAIN = frozenset({"q", "hedge", "undecided"})
+_SAID_OF_OTHERS = frozenset({"ask", "attrib", "oneoff"})
+_FORM_CHARACTERS = 400
+_LONGEST_OPENING = 8  # words
 _NOT_PLURAL = frozenset(
     "is was does has this us it's that's let's as yes its his less unless always perhaps sometimes besides thanks "
     "thus".split()
@@ -92,10 +96,11 @@ class Judgement(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence with everything that the weights know about."""
+    """A sentence with everything that the weights know about. `form`: the kind that it plainly has by how it begins."""
 
     text: str
     features: frozenset[str]
+    form: str = NEITHER
 
 
 class _Lexicon(NamedTuple):
@@ -113,6 +118,7 @@ class _Model(NamedTuple):
     words: "Mapping[str, Mapping[str, Sequence[str]]]"
     tags: "Mapping[str, Mapping[str, Sequence[str]]]"
     technologies: "Sequence[str]"
+    forms: "Mapping[str, Mapping[str, Any]]"  # how plain rules and decisions begin and end
     lexicons: dict[str, _Lexicon]
     constant: "Sequence[float]"
     weights: "Mapping[str, Sequence[float]]"
@@ -138,8 +144,10 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
     best = Judgement(NEITHER, 0.0, "")
     for sentence in sentences_of(text, is_agent=is_agent):
         for kind, score in zip((DECISION, PREFERENCE), _probabilities(model, sentence.features), strict=True):
-            if score > best.score:
-                best = Judgement(kind, score, sentence.text)
+            # Weights learned from texts that are hard to tell apart think little of the plainest ones.
+            least = model.sure if kind == sentence.form else 0.0
+            if max(score, least) > best.score:
+                best = Judgement(kind, max(score, least), sentence.text)
     if best.score >= model.sure:
         return best
     return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
@@ -171,9 +179,49 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
     around |= {"stripped"} if has_foreign else set()
     around.add("n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _FEW_SENTENCES else "n5")
     return [
-        Sentence(sentence, frozenset(alone[at] | around | _position(at, len(own)) | _context(alone, at)))
+        Sentence(
+            sentence,
+            frozenset(alone[at] | around | _position(at, len(own)) | _context(alone, at)),
+            NEITHER if is_agent or alone[at] & _NOT_PLAIN else _plain_form(own[at], alone[at]),
+        )
         for at, sentence in enumerate(shown)
     ]
+
+
+def _plain_form(sentence: str, features: "set[str]") -> str:
+    """The kind of a sentence that begins, or ends, as only rules and decisions do: "From now on use …"."""
+    forms = _model().forms
+    # A few words do not always tell their language, but how they begin does.
+    for row in () if sentence.isascii() else (row for each in _SPACELESS for row in forms[each]["begin"]):
+        if sentence.startswith(tuple(row["phrases"])) and features.isdisjoint(row["unless"]):
+            return str(row["kind"])
+    found = (_form_in(sentence, features, forms[each]) for each in _COMMON)
+    return next(filter(None, found), NEITHER)
+
+
+def _form_in(sentence: str, features: "set[str]", forms: "Mapping[str, Any]") -> str:
+    """The kind that a sentence plainly has in one language."""
+    tokens = [token.lower() for token in re.findall(_TOKEN, sentence[:_FORM_CHARACTERS].replace("’", "'"))]
+    while tokens and tokens[0] in forms["lead"]:
+        tokens = tokens[1:]
+    for row in forms["begin"]:
+        if features.isdisjoint(row.get("unless", ())) and _begins_so(tokens, row, forms["soft"]):
+            return str(row["kind"])
+    spoken = " ".join(tokens).rstrip(" .!")
+    for row in forms["end"] if features.isdisjoint(_SAID_OF_OTHERS) else ():
+        if tokens and tokens[0] in row["first"] and spoken.endswith(tuple(f" {phrase}" for phrase in row["phrases"])):
+            return str(row["kind"])
+    return NEITHER
+
+
+def _begins_so(tokens: "Sequence[str]", row: "Mapping[str, Any]", soft: "Sequence[str]") -> bool:
+    spoken = f"{' '.join(tokens[:_LONGEST_OPENING])} "
+    for phrase in row["phrases"]:
+        if spoken.startswith(f"{phrase} "):
+            rest = [token for token in tokens[phrase.count(" ") + 1 :][:_LONGEST_OPENING] if token not in soft]
+            if rest and rest[0] not in row.get("not_then", ()) and rest[0] in row.get("then", rest):
+                return True
+    return False
 
 
 def language_of(text: str) -> str:
@@ -469,7 +517,7 @@ def _model() -> _Model:
             json.loads(Path(__file__).with_name(name).read_text("utf-8"))
             for name in ("kind_words.json", "kind_weights.json")
         )
-        _loaded.append(_Model(words["classes"], words["tags"], words["technologies"], {}, **learned))
+        _loaded.append(_Model(words["classes"], words["tags"], words["technologies"], words["forms"], {}, **learned))
     return _loaded[0]
 
 

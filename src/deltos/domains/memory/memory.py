@@ -20,7 +20,7 @@ from deltos.domains.memory.model import (
     possible_ids,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.domains.memory.supersede import kinds_to_compare, superseded
+from deltos.domains.memory.supersede import amended, kinds_that_replace, kinds_to_compare, superseded
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import ProjectRow as KnownProject
 
 _RECENT = 40  # observations of the project that a new one is compared with
+_LATER_LOOKED_AT = 400  # observations after one that is taken in from the past
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
@@ -217,7 +218,9 @@ class Memory:
         replaced = self._supersede_older(writer, project, new)
         if new.kind not in _LASTING and (lasting := next((row for row in replaced if row.kind in _LASTING), None)):
             new = new._replace(kind=Clean(lasting.kind), score=lasting.score)  # what replaces a decision is one
-        writer.insert(project, session, new._replace(created_at=created_at))
+        place = writer.insert(project, session, new._replace(created_at=created_at))
+        if self._is_past:
+            self._superseded_since(writer, project, place, new)
         return Remembered(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
 
     def tie_to_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
@@ -234,14 +237,41 @@ class Memory:
         kinds, looked_at = kinds_to_compare(new)
         if not kinds:
             return []
-        replaced = [
-            row
-            for row in superseded(new, writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds))
-            if row.pinned_at is None  # what the user pinned goes only when the user says so
-        ]
+        older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
+        # What the user pinned goes only when the user says so.
+        replaced = [row for row in superseded(new, older) if row.pinned_at is None]
+        for row, text in amended(new, (row for row in older if row not in replaced)):
+            self._amend(writer, row, Clean(text))
         for row in replaced:
             writer.mark_superseded(row.place, new.id, micros(self.clock()))
         return replaced
+
+    def _superseded_since(self, writer: ObservationsWriter, project: int, place: int, old: NewObservation) -> None:
+        """Have what was kept before, but said later, answer in the place of something that is taken in only now."""
+        row = writer.find(project, old.id)
+        kinds = kinds_that_replace(old.kind)
+        if row is None or not kinds:
+            return
+        for newer in writer.later(project, old.created_at, limit=_LATER_LOOKED_AT, kinds=kinds):
+            if superseded(newer, [row]):
+                writer.mark_superseded(place, newer.id, newer.created_at)
+                return
+            for _, text in amended(newer, [row]):
+                self._amend(writer, row, Clean(text))
+                row = row._replace(text=Clean(text))
+
+    def _amend(self, writer: ObservationsWriter, row: Observation, text: Clean) -> None:
+        """Give an observation another text and leave everything else as it is."""
+        fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields}
+        fields |= {
+            "text": text,
+            "names": words_of_names(text, row.files),
+            "anchors": tuple(self.store.anchors([row.place]).get(row.place, ())),
+            "embedding": None,
+            "embedding_model": None,
+            "updated_at": max(row.updated_at, micros(self.clock())),
+        }
+        writer.replace(row.place, NewObservation(**fields))
 
     def earlier_in(self, writer: ObservationsWriter, session: int, *, limit: int) -> list[Observation]:
         """The last live observations of a session, newest first; of the past, those that were there then."""

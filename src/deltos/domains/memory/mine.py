@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,8 +19,8 @@ from deltos.domains.memory.capture import keep_event, prepare_draft, project_roo
 from deltos.domains.memory.memory import CLOCK_TOLERANCE, id_from
 from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import LARGEST_INPUT, Payload
-from deltos.domains.memory.transcripts import claude, codex, gemini
-from deltos.errors import FileRefused, NotFound
+from deltos.domains.memory.transcripts import claude, codex, copilot, gemini, opencode
+from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.files import FileTree
 from deltos.folders import walk_entries
 from deltos.store.observations import MinedFile
@@ -28,6 +29,7 @@ from deltos.workspace.identity import folder_in_checkout, normalise_remote, path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from deltos.domains.memory.events import Event
     from deltos.domains.memory.memory import Memory, PreparedDraft
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from deltos.hook_settings import HookSettings
     from deltos.progress import Progress
 
-AGENTS = ("claude", "codex", "gemini")
+AGENTS = ("claude", "codex", "gemini", "copilot", "opencode")
 _PIECE_BYTES = 262_144
 _LARGEST_WHOLE_FILE = 64_000_000  # a session in a single JSON object
 _LINES_TO_RECOGNISE = 50
@@ -117,6 +119,8 @@ def known_places(environ: Mapping[str, str], home: Path) -> dict[str, tuple[Path
         "claude": (Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",),
         "codex": (codex_home / "sessions", codex_home / "archived_sessions"),
         "gemini": (home / ".gemini" / "tmp",),
+        "copilot": (Path(environ.get("COPILOT_HOME") or home / ".copilot") / "session-state",),
+        "opencode": (Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode",),
     }
 
 
@@ -152,9 +156,23 @@ def _walk(tree: FileTree, root: Path, report: Mined) -> list[Transcript]:
 
 def _may_be_session(path: str) -> bool:
     *folders, name = path.split("/")
+    if _is_database(name):
+        return True
     if name.endswith(".jsonl"):
         return not name.startswith(_OF_SUBAGENTS)
     return name == "logs.json" or (name.startswith("session-") and name.endswith(".json") and "chats" in folders[-1:])
+
+
+def _is_database(path: str) -> bool:
+    """Whether a file is named as OpenCode names its database, one for each channel of its releases."""
+    name = path.rsplit("/", 1)[-1]
+    return name.startswith("opencode") and name.endswith(".db")
+
+
+@contextmanager
+def _no_tables(path: Path) -> Iterator[opencode.Tables]:
+    raise SourceError(f"Databases are not read here: {path.name}")
+    yield
 
 
 class Miner:
@@ -169,8 +187,10 @@ class Miner:
         since: int = 0,
         agents: Sequence[str] = AGENTS,
         dry_run: bool = False,
+        open_tables: Callable[[Path], AbstractContextManager[opencode.Tables]] = _no_tables,
     ) -> None:
         self._memory = memory
+        self._open_tables = open_tables
         self._identify = identify
         self._settings = settings
         self._since = since
@@ -195,15 +215,27 @@ class Miner:
         key = _digest(transcript.name)
         noted = self._memory.store.mined_file(key)
         state = MinedFile(key, transcript.size_bytes, transcript.mtime_ns, self._since)
-        if noted is not None and noted[:3] == state[:3] and noted.since <= self._since:
+        # What a database got last stands in a file beside it: its own size and time tell nothing.
+        if (
+            noted is not None
+            and not _is_database(transcript.path)
+            and noted[:3] == state[:3]
+            and noted.since <= self._since
+        ):
             self.report.unchanged += 1
             return
         older = self.report.older
         try:
-            with FileTree(transcript.root) as tree:
-                agent = self._take(transcript, tree)
+            if _is_database(transcript.path):
+                agent = self._take_database(transcript)
+            else:
+                with FileTree(transcript.root) as tree:
+                    agent = self._take(transcript, tree)
         except FileRefused as exc:
             self.report.fail(transcript.name, exc.reason)
+            return
+        except SourceError as exc:
+            self.report.fail(transcript.name, exc.message)
             return
         if agent and not self._dry_run:
             since = self._since if self.report.older > older else 0
@@ -213,6 +245,15 @@ class Miner:
     def _take(self, transcript: Transcript, tree: FileTree) -> str:
         """Take one file in; the agent whose it is, empty where it is nobody's or was not asked for."""
         agent, told = self._told(transcript, tree)
+        return self._take_events(agent, told)
+
+    def _take_database(self, transcript: Transcript) -> str:
+        if "opencode" not in self._agents:
+            return ""
+        with self._open_tables(transcript.root / transcript.path) as tables:
+            return self._take_events("opencode", opencode.events_in(tables))
+
+    def _take_events(self, agent: str, told: Iterator[Told]) -> str:
         if agent not in self._agents:
             return ""
         batch: list[Told] = []
@@ -246,6 +287,8 @@ class Miner:
             return claude.ClaudeSession()
         if agent == "codex":
             return codex.CodexSession()
+        if agent == "copilot":
+            return copilot.CopilotSession()
         noted = _noted_root(tree, transcript.path)
         return gemini.GeminiSession(lambda project_hash: noted or self._root_by_hash(project_hash))
 
@@ -406,6 +449,8 @@ def _agent_of(record: Record) -> str:
         return "codex"
     if gemini.is_session(record):
         return "gemini"
+    if copilot.is_session(record):
+        return "copilot"
     return "claude" if claude.is_session(record) else ""
 
 

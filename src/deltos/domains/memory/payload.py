@@ -145,6 +145,10 @@ class Payload:
         inner = self._fields.get(name)
         return Payload({**self._fields, **inner}, self._allowance) if isinstance(inner, dict) else self
 
+    def with_text(self, name: str, text: str) -> Payload:
+        """These fields and one more, which was read from elsewhere."""
+        return Payload({**self._fields, name: text}, self._allowance)
+
     def number(self, *names: str) -> int | None:
         """The first of these fields that holds a whole number."""
         return next((value for name in names if isinstance(value := self._fields.get(name), int)), None)

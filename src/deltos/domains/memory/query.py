@@ -75,6 +75,13 @@ _ASKING_FOR = (
         ),
     ),
     (
+        ("finding", "error"),
+        frozenset(
+            "show showed shown result results outcome measure measured benchmark slow fast faster slower latency "
+            "ergab ergebnis gemessen langsam schnell resultado lento rápido 结果 多快 多慢 結果 測定".split()
+        ),
+    ),
+    (
         ("change",),
         frozenset(
             "change changed changes edit edited commit committed merge merged install installed version pr pull "
@@ -82,6 +89,16 @@ _ASKING_FOR = (
         ),
     ),
 )
+# Rare in what a project keeps, so that rarity alone would make much of them, and yet they tell nothing.
+_WEAK_WORDS = frozenset(
+    "one may might against still ever else much many often until something anything nothing someone somebody anyone "
+    "everyone noch immer etwas jemand manchmal algo alguien todavía".split()
+)
+# Questions for a number that was measured: such observations begin with this word.
+_ASKING_FOR_MEASURES = frozenset(
+    "fast faster slow slower latency throughput measured schnell langsam rápido lento".split()
+)
+_MEASURED = ("measured",)
 _ENDINGS = ("ing", "es", "ed", "s")
 
 
@@ -100,9 +117,12 @@ def parse_query(text: str) -> MemoryQuery:
     """The words of a question that can tell one observation from another."""
     words = [word.lower() for token in TOKEN.findall(text) for word in _words_of(token) if is_single_token(word)]
     small = _small_words(words)
-    useful = [word for word in dict.fromkeys(words) if word not in small and not _only_asks(word)]
+    telling = [word for word in dict.fromkeys(words) if word not in small and not _only_asks(word)]
+    useful = [word for word in telling if word not in _WEAK_WORDS] or telling
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
+    if not _ASKING_FOR_MEASURES.isdisjoint(words):
+        groups[_MEASURED] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
     return MemoryQuery(tuple(groups), frozenset(words), names, _kinds_asked(words))
 

@@ -46,6 +46,7 @@ _LEAST_BESIDE_ALL_WORDS = 0.3  # where an observation has every word of the ques
 # Where the best observation lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.7
 
+_STATED = ("decision", "preference")
 # A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.
 _BESIDE = (-1, 1, -2, 2)
 _SESSION_BEST = 3
@@ -107,6 +108,7 @@ class NearWords(NamedTuple):
 class ObservationFeatures(NamedTuple):
     """The second stage: the score of the first, and what else speaks for an observation.
 
+    `stated`: a decision or a preference; `asked_kind_then`: of the kind that is asked for, and of that time.
     `similarity` is that of meaning; `near_alone` is the same, the more the question lacks words of any observation.
     """
 
@@ -115,6 +117,8 @@ class ObservationFeatures(NamedTuple):
     excess_length: float
     named: bool
     asked_kind: bool
+    asked_kind_then: bool
+    stated: bool
     only_asks: bool
     dated: bool
     soon_after_date: bool
@@ -388,6 +392,8 @@ def _features(
         excess_length=math.log(max(1.0, sketch.length / _USUAL_LENGTH)),
         named=_is_named(sketch, question),
         asked_kind=sketch.kind in question.kinds,
+        asked_kind_then=dated and sketch.kind in question.kinds,
+        stated=sketch.kind in _STATED,
         only_asks=sketch.kind == "request" and sketch.tail.endswith(("?", "？")),
         dated=dated,
         soon_after_date=soon_after and not dated,

@@ -4,6 +4,7 @@ Plain scans: hooks run it."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.text.scripts import unspaced_words
@@ -31,6 +32,9 @@ _STEM_CHARACTERS = 5
 _LEAST_SHARED = 2
 _SHARE_OF_TOPIC = 0.5
 _SHARE_OF_BIGRAMS = 0.35
+_FEWEST_LIST_LINES = 3
+_LONGEST_LIST = 4_000
+_MOST_QUOTED = 160
 _SENTENCE_ENDS = ("\n", ". ", "! ", "。", "！", "; ", "；")
 _CLAUSE_ENDS = frozenset(".,;:!?()、。，；：！？\n")
 # What comes before the thing that no longer holds.
@@ -56,11 +60,19 @@ _SMALL_WORDS = PROSE_STOP_WORDS | frozenset(
 
 class _Correction(NamedTuple):
     """What a text says no longer holds (`replaced`), and the matter that it speaks of beside that. A retraction names
-    the matter itself."""
+    the matter itself; `units` are those of numbers that hold now ("12 MB, not 8")."""
 
     replaced: frozenset[str]
     topic: frozenset[str]
     is_retraction: bool = False
+    units: frozenset[str] = frozenset()
+
+
+class Amended(NamedTuple):
+    """An older observation of which some lines no longer hold, and its text with a word about that on each."""
+
+    older: Observation
+    text: str
 
 
 def kinds_to_compare(new: NewObservation) -> tuple[tuple[str, ...], int]:
@@ -72,15 +84,49 @@ def kinds_to_compare(new: NewObservation) -> tuple[tuple[str, ...], int]:
     return (), 0
 
 
-def superseded(new: NewObservation, older: Iterable[Observation]) -> list[Observation]:
+def kinds_that_replace(kind: str) -> tuple[str, ...]:
+    """The kinds of later observations that may replace one of some kind."""
+    return _STATEMENTS if kind in _STATEMENTS else ("change",) if kind == "change" else ()
+
+
+def superseded(new: NewObservation | Observation, older: Iterable[Observation]) -> list[Observation]:
     """Those of the older observations in whose place the new one answers from now on."""
     if new.kind == "change":
-        return [row for row in older if _is_undone(row, new)]
-    corrections = list(_corrections(new.text))
+        return [row for row in older if new.text.startswith(_EDIT) and _is_undone(row, new)]
+    corrections = list(_corrections(new.text)) if new.source != "agent" else []
     return [row for row in older if any(_replaces(correction, row) for correction in corrections)]
 
 
-def _is_undone(older: Observation, new: NewObservation) -> bool:
+def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> list[Amended]:
+    """Plans and other lists of which a new observation takes back single lines: these say so from now on."""
+    corrections = list(_corrections(new.text)) if new.kind in _STATEMENTS and new.source != "agent" else []
+    if not corrections:
+        return []
+    since = f" (no longer: {_shortened(new.text)})"
+    found = []
+    for row in older:
+        lines = row.text.split("\n")
+        if len(lines) < _FEWEST_LIST_LINES or len(row.text) > _LONGEST_LIST:
+            continue
+        told = [_with_word(line, since, corrections) for line in lines]
+        if told != lines:
+            found.append(Amended(row, "\n".join(told)))
+    return found
+
+
+def _with_word(line: str, since: str, corrections: Iterable[_Correction]) -> str:
+    is_item = line.lstrip()[:1] in ("-", "*", "•") or line.lstrip()[:2].strip(".) ").isdecimal()
+    if not is_item or " (no longer: " in line or not any(_is_replaced(each, line) for each in corrections):
+        return line
+    return line + since
+
+
+def _shortened(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MOST_QUOTED else flat[: _MOST_QUOTED - 1].rstrip() + "…"
+
+
+def _is_undone(older: Observation, new: NewObservation | Observation) -> bool:
     """Whether an edit takes out every line that an earlier one of the same file had put in."""
     if older.files != new.files or "\n… " in older.text or not older.text.startswith(_EDIT):
         return False
@@ -94,8 +140,13 @@ def _replaces(correction: _Correction, older: Observation) -> bool:
         return False
     if older.source == "agent" or older.text.startswith("Fixed: "):
         return False
-    taken_back = frozenset[str]().union(*(each.replaced for each in _corrections(older.text)))
-    said = _stems(older.text) - taken_back
+    return _is_replaced(correction, older.text)
+
+
+def _is_replaced(correction: _Correction, text: str) -> bool:
+    """Whether a correction speaks of what a text says."""
+    taken_back = frozenset[str]().union(*(each.replaced for each in _corrections(text)))
+    said = _stems(text) - taken_back
     if correction.is_retraction:
         shared = correction.replaced & said
         return len(shared) >= _LEAST_SHARED and len(shared) >= _SHARE_OF_TOPIC * len(correction.replaced)
@@ -106,6 +157,10 @@ def _replaces(correction: _Correction, older: Observation) -> bool:
     if numbers and numbers <= topic:
         return False  # it speaks of the new value too
     shared = frozenset(word for word in correction.topic & topic if not word.isdecimal())
+    if correction.units and correction.replaced <= {
+        number for number, unit in _measures(text) if unit in correction.units
+    }:
+        return len(shared) > _LEAST_SHARED  # the same unit, and two words of the matter beside it
     # Bigrams over the borders of words are shared by chance alone.
     share = _SHARE_OF_TOPIC if all(map(str.isascii, shared)) else _SHARE_OF_BIGRAMS
     return len(shared) >= _LEAST_SHARED and len(shared) > share * min(len(correction.topic), len(topic))
@@ -122,9 +177,22 @@ def _corrections(text: str) -> Iterator[_Correction]:
         topic_of = text if len(text) <= _WHOLE_CHARACTERS else sentence
         for replaced in map(_stems, _replaced(lowered)):
             if replaced:
-                yield _Correction(replaced, _stems(topic_of) - replaced)
+                is_number = all(map(str.isdecimal, replaced))
+                now = _measures(topic_of) if is_number else ()
+                units = frozenset(unit for number, unit in now if number not in replaced)
+                yield _Correction(replaced, _stems(topic_of) - replaced, units=units)
         for phrase in _following(lowered, _RETRACTIONS, words=2 * _REPLACED_WORDS):
             yield _Correction(_stems(phrase), frozenset(), is_retraction=True)
+
+
+def _measures(text: str) -> list[tuple[str, str]]:
+    """The numbers of a text, each with the word after it."""
+    words = list(tokens(text))
+    return [
+        (number, unit[:_STEM_CHARACTERS].removesuffix("s"))
+        for number, unit in pairwise(words)
+        if number.isdecimal() and not unit.isdecimal() and unit not in _SMALL_WORDS
+    ]
 
 
 def _replaced(lowered: str) -> Iterator[str]:

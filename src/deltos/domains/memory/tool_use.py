@@ -84,6 +84,7 @@ _STOPPED = (
 )
 _APPROVED = ("User has approved", "Plan approved")
 _CHOSEN = ("User selected: ", "User responded: ")
+_EXITED = "<exited with exit code "
 _FIRST_HTTP_ERROR = 400
 
 
@@ -102,7 +103,7 @@ def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
         subject=subject,
         files=_files(action, given),
         edits=_edits(given) if action is Action.EDIT else (),
-        output=output,
+        output=_without_status(output) if agent == "copilot" else output,
         outcome=_outcome(key, agent, action, payload, answer, subject, output),
         answers=_answers(given, payload, field) if action is Action.QUESTION else (),
     )
@@ -148,6 +149,12 @@ def _output(action: Action, agent: str, said: Clean, answer: Payload, given: Pay
         kept = [line for line in lines if not line.startswith(("Process Group PGID: ", "Background PIDs: "))]
         return Clean("\n".join(kept))
     return said
+
+
+def _without_status(output: Clean) -> Clean:
+    """An output without the line in which Copilot CLI tells the exit status."""
+    before, found, code = output.rpartition(_EXITED)
+    return Clean(before.rstrip()) if found and code.strip().rstrip(">").isdecimal() else output
 
 
 def _files(action: Action, given: Payload) -> tuple[Clean, ...]:

@@ -130,6 +130,11 @@ class SqliteObservationsWriter:
                     ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
         return select(self._connection, where, (project, *kinds, _END_OF_TIME if until is None else until, limit))
 
+    def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
+        where = f"""o.project = ? AND o.kind IN ({marks(kinds)}) AND o.created_at > ? AND o.deleted_at IS NULL
+                    ORDER BY o.created_at, o.place LIMIT ?"""
+        return select(self._connection, where, (project, *kinds, after, limit))
+
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         return select_session(self._connection, session, limit)
 
