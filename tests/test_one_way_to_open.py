@@ -13,6 +13,7 @@ OWN = {
     "cli/command.py": "a file that the user names",
     "cli/doctor.py": "the data folder",
     "cli/memory.py": "a file that the user names",
+    "cli/terminal.py": "the null device",
     "clients/files.py": "the configuration of the user's clients",
     "config.py": "the data folder",
     "domains/code/scope.py": "names of folders for a hint",
@@ -43,6 +44,7 @@ OWN = {
     "store/sqlite/projects.py": "the data folder",
 }
 STARTERS = {
+    "clients/trial.py": "what a client's configuration of the user starts, for `deltos doctor`",
     "isolated/launch.py": "Python, isolated",
     "isolated/process.py": "Python, isolated",
     "server/deadline.py": "a fork of the server that waits and kills, nothing else",

@@ -11,8 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltos.budget import estimate_tokens
-from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import (
+    add_group,
+    add_limit,
+    add_project,
+    add_verb,
+    batch_queries,
+    number_in,
+    opened_app,
+    print_json,
+)
+from deltos.cli.looks import is_looked_at, progress_line
 from deltos.cli.terminal import redraw_line
+from deltos.cli.wording import name_commands_in_notes
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
@@ -41,15 +52,14 @@ _START_SECONDS = 20.0
 
 def add_commands(subparsers: Subparsers) -> None:
     """Put `docs` and its verbs under the `deltos` command."""
-    docs = subparsers.add_parser("docs", help="documentation: websites, folders, installed packages")
-    verbs = docs.add_subparsers(metavar="VERB", required=True)
+    verbs = add_group(subparsers, "docs", "documentation: websites, folders, installed packages")
     _add_adding(verbs)
     add_verb(verbs, "list", _opened(_list), "list the documentation sources")
     search = add_verb(verbs, "search", _opened(_search), "find passages that answer a question")
     search.add_argument("query", nargs="?", default="")
     search.add_argument("--source", default="", help="only this source (name or id)")
     search.add_argument("--version", default="", help="only sources of this version")
-    search.add_argument("--limit", type=int, default=10, help="most results (1-50)")
+    add_limit(search, most=_MOST_RESULTS)
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
     status = add_verb(verbs, "status", _opened(_status), "tell how far the crawl of a source is")
     status.add_argument("source", nargs="?", default="", help="name or id; default: all")
@@ -76,9 +86,14 @@ def _add_adding(verbs: Subparsers) -> None:
     add.add_argument("--include", action="append", default=[], metavar="GLOB", help="take these addresses only")
     add.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave these addresses out")
     add.add_argument(
-        "--max-pages", type=int, default=0, help="most pages to read; default: 500 on a website, elsewhere all"
+        "--max-pages",
+        type=number_in(0, 100_000),
+        default=0,
+        help="most pages to read; default: 500 on a website, elsewhere all",
     )
-    add.add_argument("--max-depth", type=int, default=0, help="most links away from the start; 0 is any")
+    add.add_argument(
+        "--max-depth", type=number_in(0, 1_000), default=0, help="most links away from the start; 0 is any"
+    )
     add_project(add)
     _add_waiting(add)
 
@@ -138,7 +153,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             )
         )
     else:
-        print(render_added(added, statuses))
+        print(name_commands_in_notes(render_added(added, statuses)))
     return code
 
 
@@ -219,7 +234,7 @@ class _Line:
     """One line of progress on a terminal; nothing elsewhere."""
 
     def __init__(self) -> None:
-        self._visible = sys.stderr.isatty()
+        self._visible = is_looked_at(sys.stderr)
         self._shown_at = 0.0
 
     def show(self, status: SourceStatus) -> None:
@@ -227,10 +242,11 @@ class _Line:
         if self._visible and now - self._shown_at > _POLL_SECONDS:
             self._shown_at = now
             done = status.pages_done + status.pages_unchanged
-            redraw_line(
+            told = (
                 f"{status.source.name}: {done} pages done, {status.pages_queued} queued,"
                 f" {len(status.failures)} failed, {status.rate:.1f}/s"
             )
+            redraw_line(progress_line(done, done + status.pages_queued, told))
 
     def clear(self) -> None:
         if self._visible:
@@ -244,7 +260,7 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
             print_json(_status_json(status))
     else:
         apis = [f"- {line}" for line in app.domains.docs.apis.names().values()]
-        print(render_sources(statuses, apis, token_budget=_SHOWN_TOKENS).text)
+        print(name_commands_in_notes(render_sources(statuses, apis, token_budget=_SHOWN_TOKENS).text))
     return 0
 
 
@@ -262,13 +278,13 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
-        print(render_nothing(arguments.query, found.searched, app.domains.docs.library.statuses(), apis))
+        told = render_nothing(arguments.query, found.searched, app.domains.docs.library.statuses(), apis)
+        print(name_commands_in_notes(told))
     return 0 if found.passages else 1
 
 
 def _question(arguments: argparse.Namespace, query: str) -> DocsRequest:
-    limit = max(1, min(arguments.limit, _MOST_RESULTS))
-    return DocsRequest(query, limit, arguments.source, arguments.version)
+    return DocsRequest(query, arguments.limit, arguments.source, arguments.version)
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
@@ -276,7 +292,7 @@ def _status(app: App, arguments: argparse.Namespace) -> int:
     names = [arguments.source] if arguments.source else [source.id for source in library.sources()]
     ids = [library.find(name).id for name in names]
     if not names and not arguments.json:
-        print(render_sources((), (), token_budget=_SHOWN_TOKENS).text)
+        print(name_commands_in_notes(render_sources((), (), token_budget=_SHOWN_TOKENS).text))
     if not arguments.follow:
         return _show(map(library.status, ids), arguments)
     return _show((_watch(app.domains.docs, source_id) for source_id in ids), arguments, failing=(*_FAILING, "WAITING"))
@@ -339,7 +355,7 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
 
 
 def _status_text(status: SourceStatus) -> str:
-    return render_status(status, token_budget=_SHOWN_TOKENS).text
+    return name_commands_in_notes(render_status(status, token_budget=_SHOWN_TOKENS).text)
 
 
 def _status_json(status: SourceStatus) -> dict[str, Any]:

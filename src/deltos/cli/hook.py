@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.memory import Memory
 
+_USAGE = """\
+usage: deltos hook EVENT
+
+Keep what an agent's hook event tells, and answer it; reads the event's JSON on standard input. Agents run it:
+`deltos install` writes it into their configuration. `deltos memory off` switches it off for a project."""
 _LONGEST_MESSAGE = 2_000
 _LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent waits meanwhile
 
@@ -42,6 +47,9 @@ def main(
     environ: Mapping[str, str] = os.environ,
 ) -> int:
     """Handle one event; always 0, because a failing hook would interrupt the agent."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(_USAGE, file=stdout or sys.stdout)
+        return 0
     try:
         answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
         if answer:

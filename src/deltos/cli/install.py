@@ -41,10 +41,10 @@ def _install(arguments: argparse.Namespace) -> int:
     from deltos.clients.install import install
 
     if arguments.list:
-        return _list(_this_machine(), as_json=arguments.json)
+        return _list(this_machine(), as_json=arguments.json)
     client = _client(arguments.client)
-    launch = replace(_launch(arguments.command), profile=arguments.profile)
-    edits = install(client, _this_machine(), launch, with_hooks=not arguments.no_hooks)
+    launch = replace(find_launch(arguments.command), profile=arguments.profile)
+    edits = install(client, this_machine(), launch, with_hooks=not arguments.no_hooks)
     return _carry_out(client, edits, arguments, after=client.afterwards, nothing=f"{client.title} already has Deltos.")
 
 
@@ -52,7 +52,7 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     from deltos.clients.install import uninstall
 
     client = _client(arguments.client)
-    edits = uninstall(client, _this_machine())
+    edits = uninstall(client, this_machine())
     return _carry_out(client, edits, arguments, after="", nothing=f"{client.title} does not have Deltos.")
 
 
@@ -64,13 +64,13 @@ def _client(name: str) -> Client:
     return client_named(name)
 
 
-def _this_machine() -> Machine:
+def this_machine() -> Machine:
     from deltos.clients.table import Machine
 
     return Machine(Path.home(), os.environ, sys.platform)
 
 
-def _launch(command: str) -> Launch:
+def find_launch(command: str) -> Launch:
     """The command to write: absolute, because editors started from a desktop do not know the shell's PATH."""
     from deltos.clients.table import Launch
 

@@ -93,6 +93,28 @@ def presence(client: Client, machine: Machine) -> Presence:
     return Presence(original.content is not None, server, hooks)
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a client starts for us: the words of the command, and the variables that it sets."""
+
+    words: tuple[str, ...]
+    variables: dict[str, str]
+
+
+def configured(client: Client, machine: Machine) -> Entry | None:
+    """The entry of Deltos in a client's configuration; None where there is none that names a command."""
+    table = _table_at(read_table(client.format, files.read(client.path(machine)).text), *client.place)
+    if table is None:
+        return None
+    command, arguments = table.get("command"), table.get("args")
+    words = [command] if isinstance(command, str) else command
+    if not isinstance(words, list) or not words:
+        return None
+    variables = next((held for key in ("env", "environment", "envs") if isinstance(held := table.get(key), dict)), {})
+    named = {name: value for name, value in variables.items() if isinstance(value, str)}
+    return Entry((*map(str, words), *map(str, arguments if isinstance(arguments, list) else ())), named)
+
+
 def write(edits: list[Edit]) -> list[Path]:
     """Write the files that change; the paths of the backups."""
     backups = [files.replace(edit.original, edit.content) for edit in edits if edit.is_change]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.clients.formats import JSON, TOML, Format
-from deltos.errors import NotFound
+from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,14 +85,19 @@ class Client:
     hooks: Hooks | None = None
     afterwards: str = "Restart it to connect."
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where the entry stands in the file."""
+        return (self.servers, SERVER_NAME)
+
 
 def client_named(name: str) -> Client:
-    """The client of that name, however it is spelled; raises NotFound with all names."""
+    """The client of that name, however it is spelled; raises BadArgument with all names."""
     wanted = "".join(filter(str.isalnum, name.lower()))
     for client in CLIENTS:
         if wanted in {"".join(filter(str.isalnum, text.lower())) for text in (client.name, client.title)}:
             return client
-    raise NotFound(f"Unknown client: {name}", hint=f"Choose from {', '.join(client.name for client in CLIENTS)}.")
+    raise BadArgument(f"Unknown client: {name}", hint=f"Choose from {', '.join(client.name for client in CLIENTS)}.")
 
 
 def _plain_entry(launch: Launch) -> dict[str, Json]:
