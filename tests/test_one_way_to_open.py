@@ -13,6 +13,7 @@ OWN = {
     "cli/command.py": "a file that the user names",
     "cli/doctor.py": "the data folder",
     "cli/memory.py": "a file that the user names",
+    "cli/suggest.py": "the data folder",
     "cli/terminal.py": "the null device",
     "clients/files.py": "the configuration of the user's clients",
     "config.py": "the data folder",
@@ -44,6 +45,7 @@ OWN = {
     "store/sqlite/projects.py": "the data folder",
 }
 STARTERS = {
+    "clients/uv.py": "uv, once the user agrees, to install Deltos where it stays",
     "clients/trial.py": "what a client's configuration of the user starts, for `deltos doctor`",
     "isolated/launch.py": "Python, isolated",
     "isolated/process.py": "Python, isolated",

@@ -85,8 +85,8 @@ def places_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> I
 
 
 def _choices(action: argparse.Action) -> tuple[str, ...]:
-    offered = getattr(action, "offered", None) or action.choices or ()
-    return tuple(str(choice) for choice in offered if str(choice))
+    offered = getattr(action, "offered", None)  # names that are known only when the script is written
+    return tuple(str(choice) for choice in (offered() if offered else action.choices or ()) if str(choice))
 
 
 def _first_line(text: str) -> str:

@@ -60,6 +60,17 @@ def replace(original: Original, content: bytes) -> Path | None:
     return backup
 
 
+def remove(original: Original) -> None:
+    """Delete a file that we wrote, and a folder of ours that held nothing else."""
+    try:
+        original.path.unlink(missing_ok=True)
+        if original.path.parent.name == "deltos":
+            with contextlib.suppress(OSError):  # somebody put something beside it
+                original.path.parent.rmdir()
+    except OSError as exc:
+        raise StoreUnwritable(f"{original.path} could not be deleted ({exc.strerror})", hint="Delete it.") from None
+
+
 def _back_up(original: Original) -> Path | None:
     if original.content is None:
         return None
