@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 NODE := tests/node
 NODE_STAMP := $(NODE)/node_modules/.installed
 
-.PHONY: venv node demo test tests coverage check conformance bench fuzz manifest package clean
+.PHONY: venv node demo test tests coverage check conformance clients wheels bench fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -46,6 +46,13 @@ coverage: check node
 
 conformance: node
 	$(BIN)/python -m tests.conformance
+
+# Real clients, newest versions, from npm: each is installed into, connects and lists; the table is in docs/clients.md.
+clients: venv
+	mkdir -p build/clients
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --prefix build/clients --no-audit --no-fund --loglevel=error \
+		@anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @modelcontextprotocol/inspector
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/try_clients.py build/clients
 
 bench: venv
 	$(BIN)/python -m benchmarks
