@@ -54,6 +54,11 @@ clients: venv
 		@anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @modelcontextprotocol/inspector
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/try_clients.py build/clients
 
+# Which dependencies have no wheel for which platform and Python; the table is in docs/install.md. Fetches metadata only.
+wheels: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python scripts/check_wheels.py $(BIN)/uv
+
 bench: venv
 	$(BIN)/python -m benchmarks
 

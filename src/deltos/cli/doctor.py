@@ -135,12 +135,15 @@ def _data_folder(home: Path) -> Finding:
 
 
 def _grammars() -> Finding:
-    from deltos.languages.grammar import self_test  # deferred: loads every grammar
+    from deltos.languages.grammar import missing_grammars, self_test  # deferred: loads every grammar
     from deltos.languages.table import LANGUAGES
 
-    problems = self_test()
-    count = sum(bool(language.grammar) for language in LANGUAGES)
-    return Finding("grammars", ok=not problems, detail="; ".join(problems) or f"all {count} load and parse")
+    problems, missing = self_test(), missing_grammars()
+    count = sum(bool(language.grammar) for language in LANGUAGES) - len(missing)
+    detail = "; ".join(problems) or f"{'' if missing else 'all '}{count} load and parse"
+    if missing:
+        detail += f"; not installed, so indexed by lines and without a graph: {', '.join(missing)}"
+    return Finding("grammars", ok=not problems, detail=detail)
 
 
 def _unread(path: Path) -> list[str]:
