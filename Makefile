@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 NODE := tests/node
 NODE_STAMP := $(NODE)/node_modules/.installed
 
-.PHONY: venv node browser demo test tests coverage check conformance bench fuzz manifest package clean
+.PHONY: venv node browser demo test tests coverage check conformance clients wheels bench fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -52,6 +52,18 @@ coverage: check node browser
 
 conformance: node
 	$(BIN)/python -m tests.conformance
+
+# Real clients, newest versions, from npm: each is installed into, connects and lists; the table is in docs/clients.md.
+clients: venv
+	mkdir -p build/clients
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --prefix build/clients --no-audit --no-fund --loglevel=error \
+		@anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @modelcontextprotocol/inspector
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/try_clients.py build/clients
+
+# Which dependencies have no wheel for which platform and Python; the table is in docs/install.md. Fetches metadata only.
+wheels: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python scripts/check_wheels.py $(BIN)/uv
 
 bench: venv
 	$(BIN)/python -m benchmarks

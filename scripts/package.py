@@ -29,7 +29,7 @@ TITLE = "Deltos"
 SUMMARY = "One local index of docs, APIs, code, code graph and memory for coding agents; works offline."
 SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 BUNDLE_VERSION = "0.4"
-BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+BUNDLED = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md")
 ENTRY_POINT = "server.py"
 ENTRY_SCRIPT = '''\
 """What the bundle's host runs: Deltos over stdin and stdout, for the folder that the user chose."""

@@ -14,6 +14,8 @@ OWN = {
     "cli/command.py": "a file that the user names",
     "cli/doctor.py": "the data folder",
     "cli/memory.py": "a file that the user names",
+    "cli/suggest.py": "the data folder",
+    "cli/terminal.py": "the null device",
     "clients/files.py": "the configuration of the user's clients",
     "clones/fetching.py": "the data folder",
     "clones/shelf.py": "the data folder",
@@ -47,6 +49,8 @@ OWN = {
 }
 STARTERS = {
     "browser/process.py": "the browser that the user installed, where a source asks for it",
+    "clients/uv.py": "uv, once the user agrees, to install Deltos where it stays",
+    "clients/trial.py": "what a client's configuration of the user starts, for `deltos doctor`",
     "isolated/launch.py": "Python, isolated",
     "isolated/process.py": "Python, isolated",
     "server/deadline.py": "a fork of the server that waits and kills, nothing else",

@@ -4,6 +4,7 @@ DeltosError
 ├── BadRequest          what was asked for makes no sense
 │   ├── BadArgument     an argument is missing, of the wrong type, or not understood
 │   ├── NotFound        a name, id or path that does not exist
+│   │   └── NoSuchFolder what was given as a folder is none
 │   └── Forbidden       what the caller may not do or see
 ├── SourceError         something from outside could not be read
 │   ├── NothingToIndex  a folder without a single readable source file
@@ -54,6 +55,10 @@ class BadArgument(BadRequest):
 
 class NotFound(BadRequest):
     """A name, id or path that does not exist."""
+
+
+class NoSuchFolder(NotFound):
+    """What was given as a folder to work in is none: the caller's mistake, and no answer."""
 
 
 class Forbidden(BadRequest):

@@ -77,7 +77,7 @@ def test_bad_addresses_are_told_apart(manual: Path, site: Site, capsys: pytest.C
     code, _, err = run(capsys, "add", site.url, "--name", "w", "--wait")
     assert (code, "--allow-private-hosts" in err) == (1, True)
     assert run(capsys, "add", "file:///etc/passwd")[0] == 2
-    assert run(capsys, "status", "nothing")[0] == 2
+    assert run(capsys, "status", "nothing")[0] == 1
 
 
 def test_a_website_that_fails_gives_a_failing_exit_code(

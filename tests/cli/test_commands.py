@@ -247,7 +247,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> Non
     drawn = os.read(main_fd, 65536).decode()
     os.close(main_fd)
     assert "3/3 files" in drawn
-    assert "█" in drawn
+    assert "━" in drawn
     assert "3 files parsed" in done.stdout
 
 
@@ -289,7 +289,7 @@ def test_every_command_of_the_help_can_be_asked_for_help(capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         main(["--help"])
     listing = capsys.readouterr().out.partition("positional arguments:")[2].partition("options:")[0]
-    listed = re.findall(r"^ {4}([a-z]+)", listing, re.MULTILINE)
+    listed = re.findall(r"^ {4}([a-z-]+)", listing, re.MULTILINE)
     assert len(listed) > 10
     for command in set(listed) - {"mcp", "hook"}:
         with pytest.raises(SystemExit) as ended:

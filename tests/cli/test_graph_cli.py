@@ -97,12 +97,20 @@ def test_impact_cycles_context_and_stats_speak_text_and_json(graph: Path, capsys
 
 
 @pytest.mark.parametrize(
-    "words", [("find", "nothing_like_it"), ("refs",), ("refs", "--at", "a.py"), ("context", "zzz")]
+    ("expected", "words"),
+    [
+        (1, ("find", "nothing_like_it")),
+        (1, ("refs", "nothing_like_it")),
+        (1, ("context", "zzz")),
+        (1, ("impact", "zzz")),
+        (2, ("refs",)),
+        (2, ("refs", "--at", "a.py")),
+    ],
 )
-def test_what_is_not_there_is_a_clear_error(
-    words: tuple[str, ...], graph: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_not_there_is_told_apart_from_misuse(
+    expected: int, words: tuple[str, ...], graph: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = run(capsys, graph, *words)
-    assert code == 2
+    assert code == expected
     assert out == ""
     assert err.startswith("Error: ")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from deltos.cli.hook import main as hook
 from deltos.cli.main import main
 
 
@@ -97,7 +100,7 @@ def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.Capture
     assert states["codex"] == "not installed"
     assert states["vscode"] == "no configuration"
     assert main(["install", "--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(rows) == 10
+    assert len(capsys.readouterr().out.splitlines()) == len(rows) == 18
 
 
 def test_a_file_with_errors_is_left_untouched_and_said_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,3 +127,108 @@ def test_help_names_both_commands() -> None:
     ).stdout
     assert "install" in shown
     assert "uninstall" in shown
+
+
+def test_what_is_found_is_offered_and_several_or_all_can_be_named(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    (home / ".codex").mkdir()
+    (home / ".kiro" / "settings").mkdir(parents=True)
+    assert main(["install"]) == 2, "nobody can be asked"
+    assert "Found here: codex, kiro; --all takes them all." in capsys.readouterr().err
+    terminal = io.StringIO("kiro\n")
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert main(["install"]) == 0
+    assert "Found on this machine: codex, kiro" in capsys.readouterr().out
+    assert [path.name for path in home.rglob("*.json")] == ["mcp.json"]
+    assert main(["install", "--all", "--no-hooks"]) == 0
+    said = capsys.readouterr().out
+    assert f"changed: {home / '.codex' / 'config.toml'}" in said
+    assert "Kiro already has Deltos." in said
+    assert main(["uninstall", "codex", "kiro"]) == 0
+    assert capsys.readouterr().out.count("changed: ") == 2
+
+
+def test_a_project_gets_files_that_work_on_every_machine(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert main(["install", "claude-code", "cursor", "vscode", "--project"]) == 0
+    entry = json.loads((folder / ".mcp.json").read_text())["mcpServers"]["deltos"]
+    assert entry == {"type": "stdio", "command": "deltos", "args": ["mcp"]}
+    assert (folder / ".cursor" / "mcp.json").exists()
+    assert "servers" in json.loads((folder / ".vscode" / "mcp.json").read_text())
+    assert [*home.iterdir()] == [folder], "nothing of the user's own was touched"
+    assert main(["install", "claude-desktop", "--project"]) == 2
+    assert "no configuration for single projects" in capsys.readouterr().err
+
+
+def test_what_tells_a_model_what_to_do_is_shown_first_and_goes_again(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    (home / "AGENTS.md").write_text("# Ours\n\nBe kind.\n")
+    assert main(["install", "claude-code", "--no-hooks", "--suggest", "--rules", "--agents-md", "--yes"]) == 0
+    said = capsys.readouterr().out
+    skill = home / ".claude" / "skills" / "deltos" / "SKILL.md"
+    assert said.index("+name: deltos") < said.index(f"changed: {skill}")
+    assert len(skill.read_text().splitlines()) <= 40
+    hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
+    assert hooks.keys() == {"PreToolUse"}
+    assert (home / "AGENTS.md").read_text().startswith("# Ours\n\nBe kind.\n\n<!-- deltos")
+    assert main(["install", "--agents-md", "--yes"]) == 0
+    assert "already has Deltos." in capsys.readouterr().out
+    assert main(["uninstall", "claude-code", "--agents-md"]) == 0
+    assert (home / "AGENTS.md").read_text() == "# Ours\n\nBe kind.\n"
+    assert not skill.parent.exists()
+    assert json.loads((home / ".claude" / "settings.json").read_text()) == {}
+    skill.parent.mkdir()
+    skill.write_text("mine")
+    assert main(["install", "claude-code", "--rules", "--yes"]) == 1
+    assert "written by somebody else" in capsys.readouterr().err
+    assert skill.read_text() == "mine"
+
+
+def test_grepping_for_a_symbol_is_answered_once_per_session(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    environ = {"DELTOS_HOME": str(home / "data")}
+
+    def told(session: str, tool: str, **given: str) -> str:
+        event = json.dumps({"session_id": session, "tool_name": tool, "tool_input": given}).encode()
+        assert hook(["PreToolUse"], stdin=io.BytesIO(event), environ=environ) == 0
+        return capsys.readouterr().out
+
+    assert told("a", "Grep", pattern="TODO") == ""
+    assert told("a", "Bash", command="ls my_folder") == ""
+    first = json.loads(told("a", "Grep", pattern="clear_cache\\("))["hookSpecificOutput"]
+    assert first["hookEventName"] == "PreToolUse"
+    assert "search_code" in first["additionalContext"]
+    assert told("a", "Grep", pattern="otherName") == ""
+    assert "makePlan" in told("b", "Bash", command='rg -n "makePlan" src')
+    assert told("c", "Read", file_path="a_b.py") == ""
+    assert hook(["PreToolUse"], stdin=io.BytesIO(b"{"), environ=environ) == 0
+
+
+def test_a_path_inside_uvs_cache_is_never_written(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = home / ".cache" / "uv" / "archive-v0" / "Xy12" / "bin"
+    cached.mkdir(parents=True)
+    for name in ("python", "deltos"):
+        (cached / name).write_text("#!/bin/sh\n")
+        (cached / name).chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(cached / "python"))
+    monkeypatch.setenv("PATH", str(cached))
+    assert main(["install", "cursor"]) == 2, "nobody agrees to anything"
+    assert "uv tool install deltos" in capsys.readouterr().err
+    assert not (home / ".cursor").exists()
+    stays = home / ".local" / "bin"
+    stays.mkdir(parents=True)
+    shutil.copy(cached / "deltos", stays / "deltos")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(cached), str(stays)]))
+    assert main(["install", "cursor", "--no-hooks"]) == 0
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["deltos"]
+    assert entry["command"] == str(stays / "deltos")

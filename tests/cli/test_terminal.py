@@ -176,7 +176,7 @@ def test_on_a_terminal_only_our_own_line_is_redrawn(site: Site, tmp_path: Path) 
     site.html("/", f"<h1>Start</h1>{links}")
     controller, terminal = pty.openpty()
     command = [sys.executable, "-P", "-m", "deltos", "docs", "add", site.url, "--name", f"w{NASTY}", "--wait"]
-    environ = environment(tmp_path / "home", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
+    environ = environment(tmp_path / "home", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1", NO_COLOR="1")
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, env=environ)
     os.close(terminal)
     received = b""

@@ -9,6 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from deltos.clients.opencode_plugin import plugin_text
 from deltos.clients.table import CLIENTS, Client, Launch, Machine, client_named
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.payload import Payload
-from deltos.errors import BadConfiguration, NotFound
+from deltos.errors import BadArgument, BadConfiguration
 from tests.clients.jsonc_texts import comments, jsonc_objects
 from tests.node import environment
 
@@ -38,6 +39,8 @@ def machine(tmp_path: Path) -> Machine:
 
 def load(path: Path) -> Any:
     text = path.read_text("utf-8")
+    if path.suffix == ".yaml":
+        return yaml.safe_load(text) or {}
     return tomllib.loads(text) if path.suffix == ".toml" else data(parse(text))
 
 
@@ -64,6 +67,26 @@ def test_each_client_gets_the_entry_that_its_documentation_asks_for(machine: Mac
             {"type": "local", "command": [LAUNCH.program, "mcp"], "enabled": True},
         ),
         "zed": (".config/zed/settings.json", "context_servers", {"source": "custom", **plain, "env": {}}),
+        "cline": (".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain),
+        "qwen-code": (".qwen/settings.json", "mcpServers", plain),
+        "goose": (
+            ".config/goose/config.yaml",
+            "extensions",
+            {
+                "enabled": True,
+                "type": "stdio",
+                "name": "deltos",
+                "cmd": LAUNCH.program,
+                "args": ["mcp"],
+                "envs": {},
+                "timeout": 300,
+            },
+        ),
+        "continue": (".continue/mcpServers/deltos.json", "mcpServers", plain),
+        "amp": (".config/amp/settings.json", "amp.mcpServers", plain),
+        "kiro": (".kiro/settings/mcp.json", "mcpServers", plain),
+        "junie": (".junie/mcp/mcp.json", "mcpServers", plain),
+        "crush": (".config/crush/crush.json", "mcp", {"type": "stdio", **plain}),
     }
 
 
@@ -180,7 +203,7 @@ def test_a_moved_program_is_put_right_and_what_the_user_added_stays(client: Clie
     else:
         entry = load(path)
         entry[client.servers]["deltos"]["env"] = {"A": "b"}
-        path.write_text(json.dumps(entry))
+        path.write_text(yaml.safe_dump(entry) if path.suffix == ".yaml" else json.dumps(entry))
     write(install(client, machine, LAUNCH))
     assert load(path)[client.servers]["deltos"]["env"] == {"A": "b"}
     everything = " ".join(file.read_text() for file in {path, client.hooks.path(machine) if client.hooks else path})
@@ -312,7 +335,7 @@ def test_the_diff_shows_what_would_change(machine: Machine) -> None:
 
 def test_clients_are_known_by_any_spelling_and_others_are_refused() -> None:
     assert client_named("VS Code") is client_named("vscode") is client_named("VS-CODE")
-    with pytest.raises(NotFound, match=r"Unknown client: emacs\. Choose from claude-code"):
+    with pytest.raises(BadArgument, match=r"Unknown client: emacs\. Choose from claude-code"):
         client_named("emacs")
 
 

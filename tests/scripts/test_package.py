@@ -8,8 +8,10 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -48,6 +50,22 @@ def test_the_registry_entry_keeps_to_the_published_schema(dist: Path) -> None:
     assert package["transport"] == {"type": "stdio"}
     assert package["packageArguments"] == [{"type": "positional", "value": "mcp"}]
     assert all(set(variable) == {"name", "description"} for variable in package["environmentVariables"])
+
+
+def test_every_link_of_the_long_description_works_away_from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    # hatchling is there only while a package is built
+    backend = SimpleNamespace(MetadataHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", cast("ModuleType", backend))
+    monkeypatch.syspath_prepend(ROOT)
+    text = import_module("hatch_build").long_description((ROOT / "README.md").read_text("utf-8"))
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    blob = "https://github.com/deltos/deltos/blob/main/"
+    missing = [
+        link for link in links if link.startswith(blob) and not (ROOT / link[len(blob) :].partition("#")[0]).exists()
+    ]
+    assert missing == []
 
 
 def test_the_readme_carries_the_name_that_proves_ownership(dist: Path) -> None:

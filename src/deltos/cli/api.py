@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.cli.command import Subparsers, add_verb, opened_app, print_json
+from deltos.cli.command import Subparsers, add_group, add_limit, add_verb, number_in, opened_app, print_json
+from deltos.cli.wording import name_commands_in_notes
 from deltos.domains.apis.endpoints import Filter, select, show_endpoints
 from deltos.domains.apis.library import api_of, tags_of
 from deltos.domains.apis.render import render_api, render_changes
@@ -32,8 +33,7 @@ _MOST_RESULTS = 50
 
 def add_commands(subparsers: Subparsers) -> None:
     """Put `api` and its verbs under the `deltos` command."""
-    api = subparsers.add_parser("api", help="API descriptions: OpenAPI, GraphQL, AsyncAPI, proto, Postman")
-    verbs = api.add_subparsers(metavar="VERB", required=True)
+    verbs = add_group(subparsers, "api", "API descriptions: OpenAPI, GraphQL, AsyncAPI, proto, Postman")
     add = _verb(verbs, "add", _add, "index an API description")
     add.add_argument("location", help="a file, a folder, an address or a GraphQL endpoint")
     add.add_argument("--name", default="", help="what to call it; default: its title")
@@ -43,12 +43,12 @@ def add_commands(subparsers: Subparsers) -> None:
     show.add_argument("name")
     for option in ("--tag", "--path", "--method"):
         show.add_argument(option, default="")
-    show.add_argument("--page", type=int, default=1)
+    show.add_argument("--page", type=number_in(1), default=1, help="which page; default: 1")
     search = _verb(verbs, "search", _search, "find operations and schemas")
     search.add_argument("query", nargs="?", default="")
     search.add_argument("--api", default="", help="only this API")
     search.add_argument("--type", action="append", default=[], dest="types", choices=tuple(KINDS_OF_TYPE))
-    search.add_argument("--limit", type=int, default=10)
+    add_limit(search, most=_MOST_RESULTS)
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
     _verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument("name")
     _verb(verbs, "remove", _remove, "forget an API").add_argument("name")
@@ -89,7 +89,7 @@ def _list(apis: Apis, args: argparse.Namespace) -> int:
             unread = [{"document": row.document, "error": row.reason} for row in apis.library.unread(api.source)]
             print_json(_api_json(api) | {"not_read": unread})
     else:
-        print(render_list(apis.library, _SHOWN_TOKENS).text)
+        print(name_commands_in_notes(render_list(apis.library, _SHOWN_TOKENS).text))
     return 0
 
 
@@ -98,26 +98,26 @@ def _show(apis: Apis, args: argparse.Namespace) -> int:
     if args.json:
         print_json(_operations_json(apis, args.name, wanted))
     else:
-        print(show_endpoints(apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS).text)
+        shown = show_endpoints(apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS)
+        print(name_commands_in_notes(shown.text))
     return 0
 
 
 def _search(apis: Apis, args: argparse.Namespace) -> int:
-    limit = max(1, min(args.limit, _MOST_RESULTS))
     if args.batch:
         for question_id, query in _questions(args.batch):
-            found = apis.searcher.search(query, api_name=args.api, types=args.types, limit=limit)
+            found = apis.searcher.search(query, api_name=args.api, types=args.types, limit=args.limit)
             print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
         return 0
     if not args.query:
         raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
-    found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=limit)
+    found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=args.limit)
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
-    return 0
+    return 0 if found else 1
 
 
 def _refresh(apis: Apis, args: argparse.Namespace) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import add_group, add_limit, add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.looks import print_answer
 from deltos.cli.progress_bar import ProgressBar
 from deltos.errors import BadArgument
 
@@ -22,12 +23,11 @@ MAX_RESULTS = 50
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `code` and its verbs."""
-    code = subparsers.add_parser("code", help="find code by meaning, name or pattern")
-    verbs = code.add_subparsers(metavar="VERB", required=True)
+    verbs = add_group(subparsers, "code", "find code by meaning, name or pattern")
     search = add_verb(verbs, "search", _search, 'find code: plain words, a symbol, a "quoted string" or a /regex/')
     search.add_argument("query", nargs="?", default="", help="what to look for")
     add_project(search)
-    search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 50; default: 10")
+    add_limit(search, most=MAX_RESULTS)
     search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python; several: ts,tsx")
     search.add_argument("--directory", default="", metavar="DIR", help="only below this folder of the project")
     search.add_argument("--concise", action="store_true", help="one line per result: place, signature and what answers")
@@ -39,7 +39,6 @@ def _search(arguments: argparse.Namespace) -> int:
 
     if not arguments.query and not arguments.batch:
         raise BadArgument("There is no query", hint='Try: deltos code search "where is the cache cleared"')
-    limit = max(1, min(MAX_RESULTS, arguments.limit))
     bar = ProgressBar()
     with opened_app() as app:
         index = app.domains.projects.at(Path(arguments.project))
@@ -48,10 +47,10 @@ def _search(arguments: argparse.Namespace) -> int:
         bar.clear()
         search = app.code_search(index)
         if arguments.batch:
-            return _answer_batch(search, scope, arguments.batch, limit)
+            return _answer_batch(search, scope, arguments.batch, arguments.limit)
         for note in () if arguments.json else freshness.notes_about("code"):
             print(note)
-        return _answer_one(search, scope, arguments, limit)
+        return _answer_one(search, scope, arguments)
 
 
 def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int) -> int:
@@ -61,15 +60,16 @@ def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int)
     return 0
 
 
-def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace, limit: int) -> int:
+def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace) -> int:
     from deltos.domains.code.render import render_text  # deferred: `--help` needs none of it
 
-    answer = search.search(arguments.query, scope, limit=limit)
+    answer = search.search(arguments.query, scope, limit=arguments.limit)
     if arguments.json:
         for hit in answer.hits:
             print_json(_as_data(hit))
     else:
-        print(render_text(answer, query=arguments.query, concise=arguments.concise))
+        text = render_text(answer, query=arguments.query, concise=arguments.concise)
+        print_answer(text, [f"{hit.path}:{hit.start_line}" for hit in answer.hits])
     return 0 if answer.hits else 1
 
 

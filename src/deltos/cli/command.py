@@ -1,4 +1,4 @@
-"""What all commands share: opening the application, adding verbs, printing results."""
+"""What all commands share: how they are parsed, opening the application, printing results."""
 
 from __future__ import annotations
 
@@ -9,17 +9,48 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from deltos.cli.terminal import harmless_json
 from deltos.config import Config
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
     from deltos.app import App
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 (it has no public name)
 Run = Callable[[argparse.Namespace], int]
+MISUSED = 2
+_SHOWN_CHARACTERS = 60
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parses words of a command line; what it refuses it says in one sentence, with what may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, as every other error is said, and where help is."""
+        words = self.prog.split()[1:]
+        said = message[:1].upper() + message[1:]
+        stop = "" if said.endswith((".", "?")) else "."
+        self.exit(MISUSED, f"Error: {said}{stop} See `{' '.join(['deltos help', *words])}`.\n")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        if message:  # argparse would keep to itself that it could not be written
+            (file or sys.stderr).write(message)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        import difflib  # deferred: only those who mistype need it
+
+        known = [str(choice) for choice in action.choices]
+        near = difflib.get_close_matches(str(value), known, n=1)
+        what = "command" if isinstance(action, argparse._SubParsersAction) else "/".join(action.option_strings)  # noqa: SLF001
+        told = f"Unknown {what or action.metavar or action.dest}: {str(value)[:_SHOWN_CHARACTERS]}"
+        meant = f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(known)}."
+        raise argparse.ArgumentError(None, f"{told}. {meant}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +67,41 @@ def add_verb(subparsers: Subparsers, name: str, run: Run, summary: str) -> argpa
     verb.add_argument("--json", action="store_true", help="print JSON, one object per line, and nothing else")
     verb.set_defaults(run=run)
     return verb
+
+
+def add_group(subparsers: Subparsers, name: str, summary: str) -> Subparsers:
+    """A command that is only the first word of others; alone it shows them."""
+    group = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+
+    def show_help(_arguments: argparse.Namespace) -> int:
+        group.print_help()
+        return 0
+
+    group.set_defaults(run=show_help)
+    return group.add_subparsers(metavar="VERB", title="verbs")
+
+
+def add_limit(verb: argparse.ArgumentParser, *, most: int, default: int = 10) -> None:
+    """The option that says how many results are wanted."""
+    verb.add_argument(
+        "--limit", type=number_in(1, most), default=default, help=f"how many results, 1 to {most}; default: {default}"
+    )
+
+
+def number_in(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Reads a whole number of that range; any other is refused with it."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = None
+        if number is None or number < least or (most is not None and number > most):
+            range_ = f"{least} or more" if most is None else f"{least} to {most}"
+            raise argparse.ArgumentTypeError(f"give a whole number, {range_}, not {text[:_SHOWN_CHARACTERS]!r}")
+        return number
+
+    return read
 
 
 def add_project(verb: argparse.ArgumentParser) -> None:

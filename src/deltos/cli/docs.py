@@ -11,8 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltos.budget import estimate_tokens
-from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import (
+    add_group,
+    add_limit,
+    add_project,
+    add_verb,
+    batch_queries,
+    number_in,
+    opened_app,
+    print_json,
+)
+from deltos.cli.looks import is_looked_at, progress_line
 from deltos.cli.terminal import redraw_line
+from deltos.cli.wording import name_commands_in_notes
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
@@ -48,15 +59,14 @@ _START_SECONDS = 20.0
 
 def add_commands(subparsers: Subparsers) -> None:
     """Put `docs` and its verbs under the `deltos` command."""
-    docs = subparsers.add_parser("docs", help="documentation: websites, folders, installed packages")
-    verbs = docs.add_subparsers(metavar="VERB", required=True)
+    verbs = add_group(subparsers, "docs", "documentation: websites, folders, installed packages")
     _add_adding(verbs)
     add_verb(verbs, "list", _opened(_list), "list the documentation sources")
     search = add_verb(verbs, "search", _opened(_search), "find passages that answer a question")
     search.add_argument("query", nargs="?", default="")
     search.add_argument("--source", default="", help="only this source (name or id)")
     search.add_argument("--version", default="", help="only sources of this version")
-    search.add_argument("--limit", type=int, default=10, help="most results (1-50)")
+    add_limit(search, most=_MOST_RESULTS)
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
     add_project(search)
     status = add_verb(verbs, "status", _opened(_status), "tell how far the crawl of a source is")
@@ -91,9 +101,14 @@ def _add_adding(verbs: Subparsers) -> None:
     add.add_argument("--include", action="append", default=[], metavar="GLOB", help="take these addresses only")
     add.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave these addresses out")
     add.add_argument(
-        "--max-pages", type=int, default=0, help="most pages to read; default: 500 on a website, elsewhere all"
+        "--max-pages",
+        type=number_in(0, 100_000),
+        default=0,
+        help="most pages to read; default: 500 on a website, elsewhere all",
     )
-    add.add_argument("--max-depth", type=int, default=0, help="most links away from the start; 0 is any")
+    add.add_argument(
+        "--max-depth", type=number_in(0, 1_000), default=0, help="most links away from the start; 0 is any"
+    )
     add.add_argument("--auth", default="", metavar="NAME", help="variable DELTOS_AUTH_… with the login, or netrc")
     add.add_argument("--browser", action="store_true", help="render pages in the browser of this machine")
     add_project(add)
@@ -162,7 +177,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             )
         )
     else:
-        print(render_added(added, statuses, project_root=Path.cwd()))
+        print(name_commands_in_notes(render_added(added, statuses, project_root=Path.cwd())))
     return code
 
 
@@ -244,7 +259,7 @@ class _Line:
     """One line of progress on a terminal; nothing elsewhere."""
 
     def __init__(self) -> None:
-        self._visible = sys.stderr.isatty()
+        self._visible = is_looked_at(sys.stderr)
         self._shown_at = 0.0
 
     def show(self, status: SourceStatus) -> None:
@@ -252,10 +267,11 @@ class _Line:
         if self._visible and now - self._shown_at > _POLL_SECONDS:
             self._shown_at = now
             done = status.pages_done + status.pages_unchanged
-            redraw_line(
+            told = (
                 f"{status.source.name}: {done} pages done, {status.pages_queued} queued,"
                 f" {len(status.failures)} failed, {status.rate:.1f}/s"
             )
+            redraw_line(progress_line(done, done + status.pages_queued, told))
 
     def clear(self) -> None:
         if self._visible:
@@ -269,7 +285,8 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
             print_json(_status_json(status))
     else:
         apis = [f"- {line}" for line in app.domains.docs.apis.names().values()]
-        print(render_sources(statuses, apis, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text)
+        told = render_sources(statuses, apis, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
+        print(name_commands_in_notes(told))
     return 0
 
 
@@ -293,13 +310,13 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
         statuses = app.domains.docs.library.statuses()
-        print(render_nothing(arguments.query, found.searched, statuses, apis, note=found.note))
+        told = render_nothing(arguments.query, found.searched, statuses, apis, note=found.note)
+        print(name_commands_in_notes(told))
     return 0 if found.passages else 1
 
 
 def _question(arguments: argparse.Namespace, source: str, query: str) -> DocsRequest:
-    limit = max(1, min(arguments.limit, _MOST_RESULTS))
-    return DocsRequest(query, limit, source, arguments.version)
+    return DocsRequest(query, arguments.limit, source, arguments.version)
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
@@ -307,7 +324,8 @@ def _status(app: App, arguments: argparse.Namespace) -> int:
     meant = library.meant(arguments.source, arguments.version) if arguments.source else library.sources()
     ids = [source.id for source in meant]
     if not ids and not arguments.json:
-        print(render_sources((), (), project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text)
+        nothing = render_sources((), (), project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
+        print(name_commands_in_notes(nothing))
     if not arguments.follow:
         return _show(map(library.status, ids), arguments)
     return _show((_watch(app.domains.docs, source_id) for source_id in ids), arguments, failing=(*_FAILING, "WAITING"))
@@ -376,7 +394,8 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
 
 
 def _status_text(status: SourceStatus) -> str:
-    return render_status(status, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
+    told = render_status(status, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
+    return name_commands_in_notes(told)
 
 
 def _status_json(status: SourceStatus) -> dict[str, Any]:

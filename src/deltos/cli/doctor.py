@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
+from deltos.cli.looks import BAD, GOOD, MARKED, Styled, print_styled
 from deltos.config import Config
 from deltos.store.private import is_open_to_others, make_private_folder, write_private
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from deltos.cli.command import Subparsers
+    from deltos.clients.table import Client
 
+_LEAST_FREE_BYTES = 500_000_000  # a large repository's index, and SQLite's copies while it writes
 _REBUILT = "It is set aside and built again when it is next used."
 _ADVICE = {
     "library.db": "It is set aside when it is next used; then add the sources again.",
@@ -28,27 +32,63 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """One thing that was looked at. `mend` does what `fix` says, where anything can be done."""
 
     what: str
     ok: bool
     detail: str
+    fix: str = ""
+    mend: Callable[[], None] | None = None
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `doctor`."""
-    add_verb(subparsers, "doctor", _doctor, "check versions, folders, indexes and grammars")
+    verb = add_verb(
+        subparsers, "doctor", _doctor, "check versions, folders, indexes, grammars and the clients that have Deltos"
+    )
+    verb.add_argument("--fix", action="store_true", help="mend what can be mended; asks first")
+    verb.add_argument("--yes", action="store_true", help="with --fix: do not ask")
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    healthy = True
+    findings = []
     for finding in examine(Config.from_environment().home):
-        healthy &= finding.ok
+        findings.append(finding)
         if arguments.json:
-            print_json(asdict(finding))
+            fix = {"fix": finding.fix} if finding.fix else {}
+            print_json({"what": finding.what, "ok": finding.ok, "detail": finding.detail, **fix})
         else:
-            print(f"{'ok  ' if finding.ok else 'BAD '} {finding.what}: {finding.detail}")
-    return 0 if healthy else 1
+            _print(finding)
+    mendable = [finding for finding in findings if finding.mend]
+    mended = _mend(mendable, arguments) if arguments.fix else False
+    if mendable and not arguments.fix and not arguments.json:
+        print(f"`deltos doctor --fix` would: {'; '.join(finding.fix for finding in mendable)}.")
+    bad = [finding for finding in findings if not finding.ok and not (mended and finding.mend)]
+    return 1 if bad else 0
+
+
+def _print(finding: Finding) -> None:
+    look = Styled("note", MARKED) if finding.fix else Styled("ok  ", GOOD)
+    print_styled(look if finding.ok else Styled("BAD ", BAD), Styled(f" {finding.what}: {finding.detail}"))
+
+
+def _mend(findings: list[Finding], arguments: argparse.Namespace) -> bool:
+    """Do what can be done, if the user agrees; whether it was done."""
+    if not findings:
+        print("There is nothing to mend.", file=sys.stderr)
+        return False
+    if not arguments.yes:
+        for finding in findings:
+            print(f"- {finding.fix}", file=sys.stderr)
+        print("Do that? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            print("Nothing was changed.", file=sys.stderr)
+            return False
+    for finding in findings:
+        if finding.mend:
+            finding.mend()
+            print(f"done: {finding.fix}", file=sys.stderr if arguments.json else sys.stdout)
+    return True
 
 
 def examine(home: Path) -> Iterator[Finding]:
@@ -59,7 +99,10 @@ def examine(home: Path) -> Iterator[Finding]:
     yield Finding("mcp", ok=_version("mcp") != "", detail=_version("mcp") or "not installed")
     yield _data_folder(home)
     yield _grammars()
+    yield _disk(home)
     yield from _indexes(home)
+    yield from _superfluous(home)
+    yield from _clients()
 
 
 def _version(package: str) -> str:
@@ -92,12 +135,15 @@ def _data_folder(home: Path) -> Finding:
 
 
 def _grammars() -> Finding:
-    from deltos.languages.grammar import self_test  # deferred: loads every grammar
+    from deltos.languages.grammar import missing_grammars, self_test  # deferred: loads every grammar
     from deltos.languages.table import LANGUAGES
 
-    problems = self_test()
-    count = sum(bool(language.grammar) for language in LANGUAGES)
-    return Finding("grammars", ok=not problems, detail="; ".join(problems) or f"all {count} load and parse")
+    problems, missing = self_test(), missing_grammars()
+    count = sum(bool(language.grammar) for language in LANGUAGES) - len(missing)
+    detail = "; ".join(problems) or f"{'' if missing else 'all '}{count} load and parse"
+    if missing:
+        detail += f"; not installed, so indexed by lines and without a graph: {', '.join(missing)}"
+    return Finding("grammars", ok=not problems, detail=detail)
 
 
 def _unread(path: Path) -> list[str]:
@@ -129,7 +175,83 @@ def _indexes(home: Path) -> Iterator[Finding]:
         except DeltosError as exc:
             problems = [exc.message]
         detail = f"{'; '.join(problems)}. {advice}" if problems else "; ".join(["sound", *_unread(path)])
-        yield Finding(f"index {path.name}", ok=not problems, detail=detail)
-    for path in sorted(home.glob("**/*.corrupt-*")):
+        if problems and path.parent.name == "projects":
+            fix = f"set {path.name} aside; it is built again when it is next used"
+            yield Finding(f"index {path.name}", ok=False, detail=detail, fix=fix, mend=_mover(path))
+        else:
+            yield Finding(f"index {path.name}", ok=not problems, detail=detail)
+    for path in sorted(home.glob("*.corrupt-*")):
         if not path.name.endswith(("-wal", "-shm")):
             yield Finding(f"set aside {path.name}", ok=True, detail="damaged and replaced; delete it when you like")
+
+
+def _mover(path: Path) -> Callable[[], None]:
+    from deltos.store.sqlite.database import move_aside
+
+    def move() -> None:
+        move_aside(path)
+
+    return move
+
+
+def _rewriter(client: Client, *, with_hooks: bool) -> Callable[[], None]:
+    from deltos.cli.install import find_launch, this_machine
+    from deltos.clients.install import install, write
+
+    def rewrite() -> None:
+        write(install(client, this_machine(), find_launch(""), with_hooks=with_hooks))
+
+    return rewrite
+
+
+def _superfluous(home: Path) -> Iterator[Finding]:
+    from deltos.cli.forget_project import superfluous
+    from deltos.open_stores import open_projects
+
+    for removal in superfluous(open_projects(home)):
+        size = f"{removal.size_bytes / 1_000_000:.1f} MB"
+        name = "set aside" if "set aside" in removal.what else "stale"
+        yield Finding(
+            name, ok=True, detail=f"{removal.what}, {size}", fix=f"remove the {removal.what}", mend=removal.carry_out
+        )
+
+
+def _disk(home: Path) -> Finding:
+    folder = next(parent for parent in (home, *home.parents) if parent.exists())
+    free_bytes = shutil.disk_usage(folder).free
+    told = f"{free_bytes / 1e9:.1f} GB free in {folder}"
+    if free_bytes >= _LEAST_FREE_BYTES:
+        return Finding("disk", ok=True, detail=told)
+    return Finding("disk", ok=False, detail=f"{told}; make room, or set DELTOS_HOME to another disk")
+
+
+def _clients() -> Iterator[Finding]:
+    """For each client that has Deltos, whether what it would start answers."""
+    from deltos.cli.install import this_machine
+    from deltos.clients.install import configured, presence
+    from deltos.clients.table import CLIENTS
+    from deltos.clients.trial import trouble_starting
+
+    machine = this_machine()
+    without = []
+    for client in CLIENTS:
+        found = presence(client, machine)
+        name = f"client {client.name}"
+        if found.trouble:
+            yield Finding(name, ok=False, detail=f"{client.path(machine)} cannot be read: {found.trouble}")
+        elif not found.has_server:
+            without += [client.name] if found.has_file else []
+        elif (entry := configured(client, machine)) is None:
+            yield Finding(name, ok=True, detail="its entry names no command (a server elsewhere?)")
+        elif not (trouble := trouble_starting(entry.words, entry.variables)):
+            yield Finding(name, ok=True, detail=f"starts {' '.join(entry.words)}, which answers")
+        else:
+            yield Finding(
+                name,
+                ok=False,
+                detail=f"{' '.join(entry.words)}: {trouble}",
+                fix=f"write the command of this Deltos into {client.path(machine)}",
+                mend=_rewriter(client, with_hooks=found.has_hooks),
+            )
+    if without:
+        yield Finding("clients", ok=True, detail=f"here without Deltos: {', '.join(without)}; `deltos install` adds it")

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_project, add_verb, opened_app, print_json
+from deltos.cli.command import add_group, add_limit, add_project, add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
+from deltos.cli.wording import name_commands_in_notes
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.store.symbols import bare_key
@@ -26,25 +27,26 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
     from deltos.tool import JsonObject
 
+_MOST_RESULTS = 500
+
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `graph` and its verbs."""
-    graph = subparsers.add_parser("graph", help="what code means to itself: definitions, references, impact, cycles")
-    verbs = graph.add_subparsers(metavar="VERB", required=True)
+    verbs = add_group(subparsers, "graph", "what code means to itself: definitions, references, impact, cycles")
     find = add_verb(verbs, "find", _find, "find where a symbol is defined")
     find.add_argument("symbol", help="a name, a dotted name or a regular expression")
     find.add_argument("--path", default="", help="only in this file, folder or glob")
     find.add_argument("--kind", default="", help="only such symbols: function, class, …; several: function,method")
-    find.add_argument("--limit", type=int, default=20, help="how many; default: 20")
+    add_limit(find, most=_MOST_RESULTS, default=20)
     refs = add_verb(verbs, "refs", _refs, "list every use of a symbol")
     refs.add_argument("symbol", nargs="?", default="", help="a name or dotted name")
     refs.add_argument(
         "--at", default="", metavar="FILE:LINE", help="the definition on that line; - reads one per input line"
     )
-    refs.add_argument("--limit", type=int, default=30, help="how many; default: 30")
+    add_limit(refs, most=_MOST_RESULTS, default=30)
     impact = add_verb(verbs, "impact", _impact, "list what a change of a symbol affects")
     impact.add_argument("symbol", help="a name or dotted name")
-    impact.add_argument("--limit", type=int, default=50, help="how many; default: 50")
+    add_limit(impact, most=_MOST_RESULTS, default=50)
     cycles = add_verb(verbs, "cycles", _cycles, "list circular imports")
     context = add_verb(verbs, "context", _context, "show a symbol and its neighbourhood")
     context.add_argument("symbol", nargs="?", default="", help="a name, FILE:LINE, a file or a folder; default: all")
@@ -63,7 +65,7 @@ def _find(arguments: argparse.Namespace) -> int:
             for row in rows[: arguments.limit]:
                 print_json(_symbol(row))
         else:
-            print(render_symbols(rows, arguments.symbol, limit=max(1, arguments.limit), page=page).text)
+            print(name_commands_in_notes(render_symbols(rows, arguments.symbol, limit=arguments.limit, page=page).text))
     return 0
 
 
@@ -83,8 +85,14 @@ def _refs(arguments: argparse.Namespace) -> int:
             if arguments.json:
                 print_json(_references(references, search.source))
             else:
-                limit, tests = max(1, arguments.limit), search.test_files()
-                print(render_references(references, search.source, limit=limit, page=page, test_files=tests).text)
+                told = render_references(
+                    references,
+                    search.source,
+                    limit=arguments.limit,
+                    page=page,
+                    test_files=search.test_files(),
+                ).text
+                print(name_commands_in_notes(told))
     return 0 if found else 1
 
 
@@ -129,7 +137,11 @@ def _impact(arguments: argparse.Namespace) -> int:
                 print_json({**_symbol(target.first), "levels": levels, "tests": [_symbol(row) for row in impact.tests]})
             else:
                 together = links.changed_with(target.first.path, search.root)
-                print(render_impact(impact, search.source, together, limit=max(1, arguments.limit), page=page).text)
+                print(
+                    name_commands_in_notes(
+                        render_impact(impact, search.source, together, limit=arguments.limit, page=page).text
+                    )
+                )
     return 0
 
 
@@ -143,7 +155,7 @@ def _cycles(arguments: argparse.Namespace) -> int:
             for component in found:
                 print_json({"mode": component.mode, "files": component.files, "cycle": component.cycle})
         else:
-            print(render_cycles(found, len(search.reader.paths()), page=page).text)
+            print(name_commands_in_notes(render_cycles(found, len(search.reader.paths()), page=page).text))
     return 0
 
 
@@ -152,7 +164,7 @@ def _context(arguments: argparse.Namespace) -> int:
 
     with _opened(arguments) as (search, page, links):
         if (scope := search.scope(arguments.symbol)) is not None:
-            print(_map(search, scope, links, page))
+            print(name_commands_in_notes(_map(search, scope, links, page)))
             return 0
         for target in search.targets(arguments.symbol):
             context = search.context(target)
@@ -170,7 +182,7 @@ def _context(arguments: argparse.Namespace) -> int:
             else:
                 first, root = target.first, search.root
                 extras = [*links.past(first, root), *links.mentions(first.name, root)]
-                print(render_context(context, search.source, extras, page=page).text)
+                print(name_commands_in_notes(render_context(context, search.source, extras, page=page).text))
     return 0
 
 
@@ -193,7 +205,7 @@ def _stats(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json(asdict(counts))
         else:
-            print(render_stats(counts, "index complete and up to date", page=page).text)
+            print(name_commands_in_notes(render_stats(counts, "index complete and up to date", page=page).text))
     return 0
 
 

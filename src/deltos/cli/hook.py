@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.memory import Memory
 
+_USAGE = """\
+usage: deltos hook EVENT
+
+Keep what an agent's hook event tells, and answer it; reads the event's JSON on standard input. Agents run it:
+`deltos install` writes it into their configuration. `deltos memory off` switches it off for a project."""
+_LARGEST_REQUEST = 1_000_000  # of a tool that is about to run: more is no search
 _LONGEST_MESSAGE = 2_000
 _LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent waits meanwhile
 
@@ -42,6 +48,9 @@ def main(
     environ: Mapping[str, str] = os.environ,
 ) -> int:
     """Handle one event; always 0, because a failing hook would interrupt the agent."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(_USAGE, file=stdout or sys.stdout)
+        return 0
     try:
         answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
         if answer:
@@ -68,6 +77,10 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     settings = HookSettings.from_environment(environ)
     if not settings.speaks:
         return ""
+    if event_name == "PreToolUse":
+        from deltos.cli.suggest import suggestion
+
+        return suggestion(stdin.read(_LARGEST_REQUEST + 1), settings.home)
     from deltos.domains.memory.capture import capture_into
     from deltos.domains.memory.payload import LARGEST_INPUT
     from deltos.workspace.identity import identify

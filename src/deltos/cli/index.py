@@ -57,7 +57,7 @@ def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
     totals = index.store.totals()
     for note in report.notes:
         print(note)
-    print(f"{index.project.project_id}: {report.files_written} files parsed in {seconds:.1f} s")
+    print(f"{index.project.root.name}: {report.files_written} files parsed in {seconds:.1f} s")
     print(f"index: {totals.files} files, {totals.lines} lines")
     if report.skipped_by_reason:
         print("skipped: " + ", ".join(f"{why} {count}" for why, count in sorted(report.skipped_by_reason.items())))

@@ -6,8 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
+
+    from deltos.cli.command import CommandParser
+    from deltos.errors import DeltosError
 
 FAILED, MISUSED = 1, 2
 
@@ -22,11 +24,14 @@ _COMMANDS = {
     "api": "api",
     "memory": "memory",
     "status": "status",
+    "forget-project": "forget_project",
+    "gc": "forget_project",
     "doctor": "doctor",
     "install": "install",
     "uninstall": "install",
     "token": "token",
     "toolsets": "toolsets",
+    "completion": "completion",
 }
 
 _EPILOG = """\
@@ -34,10 +39,11 @@ start here:
   deltos index                     index the current repository
   deltos search "rate limit"       search code, documentation, APIs and memory at once
   deltos code search "rate limit"  find code by meaning, name, "literal" or /regex/
-  deltos install claude-code       connect an agent or editor; --list names them all
+  deltos install                   connect the agents and editors of this machine
   deltos mcp                       serve all of it to a coding agent over MCP
 
-Data lives in your platform's data folder; DELTOS_HOME moves it. Every command takes --json."""
+`deltos help COMMAND` tells more. Every command takes --json. Exit codes: 0 done, 1 failed or nothing found, 2 misused.
+Data lives in your platform's data folder; DELTOS_HOME moves it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,10 +55,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     from deltos.cli.terminal import guarded
 
     with guarded():
-        return _dispatch(list(sys.argv[1:] if argv is None else argv))
+        try:
+            code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        except SystemExit as ending:  # argparse, after help or an error
+            raise SystemExit(_told_all(ending.code)) from None
+        except KeyboardInterrupt:
+            code = _tell_interrupted()
+        return _told_all(code)
 
 
 def _dispatch(words: list[str]) -> int:
+    words = _plain(words)
     if words[:1] == ["mcp"]:
         from deltos.server.front import main as serve  # deferred, as all imports here: start-up time
 
@@ -64,47 +77,110 @@ def _dispatch(words: list[str]) -> int:
     return _run(words)
 
 
-def _run(words: list[str]) -> int:
-    from deltos.errors import BadRequest, Cancelled, DeltosError
+def _plain(words: list[str]) -> list[str]:
+    """The words as the parsers know them: `help X` is `X --help`, and so is nothing at all."""
+    if words[:1] == ["help"]:
+        return [*(word for word in words if word != "help"), "--help"]
+    return words or ["--help"]
 
-    arguments = parser(words[0] if words else "").parse_args(words)
+
+def _run(words: list[str]) -> int:
+    import errno
+
+    from deltos.errors import Cancelled, DeltosError
+
     try:
+        arguments = parser(words[0]).parse_args(words)
         code: int = arguments.run(arguments)
-    except (KeyboardInterrupt, Cancelled):
-        print("\nInterrupted. What was indexed before is unchanged.", file=sys.stderr)
-        return FAILED
+    except Cancelled:
+        return _tell_interrupted()
     except DeltosError as exc:
-        print(f"Error: {exc}", file=sys.stderr)
-        return MISUSED if isinstance(exc, BadRequest) else FAILED
+        _tell(_for_shell(exc))
+        return _code_of(exc)
     except UnicodeError as exc:
-        print(f"Error: what was given is no valid text ({exc})", file=sys.stderr)
+        _tell(f"what was given is no valid text ({exc})")
         return MISUSED
-    except BrokenPipeError:  # the reader of our output has gone
-        sys.stderr.close()
-        return FAILED
     except OSError as exc:
-        print(f"Error: {exc.strerror or exc}{f': {exc.filename}' if exc.filename else ''}", file=sys.stderr)
+        if exc.filename is None and exc.errno in (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EFBIG):  # no file of ours
+            return _tell_unwritten(exc)
+        _tell(f"{exc.strerror or exc}{f': {exc.filename}' if exc.filename else ''}")
         return FAILED
     return code
 
 
-def parser(command: str = "") -> argparse.ArgumentParser:
+def _code_of(exc: DeltosError) -> int:
+    """Misuse is what the caller can mend by other words; what is not there, however it was asked for, is an answer."""
+    from deltos.errors import BadRequest, NoSuchFolder, NotFound
+
+    if isinstance(exc, NotFound) and not isinstance(exc, NoSuchFolder):
+        return FAILED
+    return MISUSED if isinstance(exc, BadRequest) else FAILED
+
+
+def _for_shell(exc: DeltosError) -> str:
+    """The error as people read it, who have commands and no tools."""
+    from deltos.cli.wording import name_commands
+    from deltos.errors import DeltosError
+
+    return str(DeltosError(exc.message, name_commands(exc.hint)))
+
+
+def _told_all(code: int | str | None) -> int:
+    """Write out what is still buffered; the exit code, which is a failure where that cannot be done."""
+    status = code if isinstance(code, int) else FAILED if code else 0
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as exc:
+        return _tell_unwritten(exc)
+    return status
+
+
+def _tell_unwritten(exc: OSError) -> int:
+    """Say why the output could not be written, once; nothing where its reader has gone, as `head` does."""
+    from deltos.cli.terminal import discard_output
+
+    discard_output()
+    if not isinstance(exc, BrokenPipeError):
+        _tell(f"the output could not be written ({exc.strerror or exc})")
+    return FAILED
+
+
+def _tell_interrupted() -> int:
+    """Say in one line that Ctrl-C ended the work; further ones change nothing any more."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _tell("", start="\nInterrupted. What was indexed before is unchanged.")
+    return FAILED
+
+
+def _tell(text: str, start: str = "Error: ") -> None:
+    try:
+        print(f"{start}{text}", file=sys.stderr, flush=True)
+    except OSError:  # standard error is full or gone as well: the exit code has to do
+        sys.stderr = None  # type: ignore[assignment]
+
+
+def parser(command: str = "") -> CommandParser:
     """The command line as far as `command` needs it; the whole where there is no such command."""
     import argparse
     from importlib import import_module
 
     from deltos import __version__
+    from deltos.cli.command import CommandParser
 
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="deltos",
         description="One local index of what a coding agent needs to know.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"deltos {__version__}")
+    top.add_argument("-V", "--version", action="version", version=f"deltos {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for module in [_COMMANDS[command]] if command in _COMMANDS else dict.fromkeys(_COMMANDS.values()):
         import_module(f"deltos.cli.{module}").add_commands(commands)
     commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
     commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)
+    commands.add_parser("help", help="show this, or the help of a command", add_help=False)
     return top

@@ -9,9 +9,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.cli.command import add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import add_group, add_limit, add_verb, batch_queries, number_in, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.terminal import harmless_json
+from deltos.cli.wording import name_commands_in_notes
 from deltos.data_folder import data_folder
 from deltos.digest import sha256
 from deltos.domains.memory.capture import project_root
@@ -66,8 +67,7 @@ _SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
 
 def add_commands(subparsers: Subparsers) -> None:
     """Put `memory` and its verbs under the `deltos` command."""
-    memory = subparsers.add_parser("memory", help="what was learned, kept between sessions")
-    verbs = memory.add_subparsers(metavar="VERB", required=True)
+    verbs = add_group(subparsers, "memory", "what was learned, kept between sessions")
     _add_writing_verbs(verbs)
     _add_reading_verbs(verbs)
     _add_keeping_verbs(verbs)
@@ -101,13 +101,15 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     supersede.add_argument("older", metavar="OLDER_ID")
     supersede.add_argument("newer", metavar="NEWER_ID")
     purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good")
-    purge.add_argument("--older-than-days", type=int, default=0, help="only those forgotten at least that long ago")
+    purge.add_argument(
+        "--older-than-days", type=number_in(0), default=0, help="only those forgotten at least that long ago"
+    )
 
 
 def _add_reading_verbs(verbs: Subparsers) -> None:
     search = _verb(verbs, "search", _search, "find observations that answer a question")
     search.add_argument("query", nargs="?", default="")
-    search.add_argument("--limit", type=int, default=10, help="most results (1-20)")
+    add_limit(search, most=_MOST_RESULTS)
     search.add_argument(
         "--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or from standard input with -'
     )
@@ -115,8 +117,8 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
     timeline = _verb(verbs, "timeline", _timeline, "show what came before and after")
     timeline.add_argument("around", nargs="?", default="", help="an id or an ISO time; default: now")
     timeline.add_argument("--session-id", default="")
-    timeline.add_argument("--before", type=int, default=5)
-    timeline.add_argument("--after", type=int, default=5)
+    timeline.add_argument("--before", type=number_in(0, 50), default=5)
+    timeline.add_argument("--after", type=number_in(0, 50), default=5)
 
 
 def _add_keeping_verbs(verbs: Subparsers) -> None:
@@ -178,14 +180,13 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    limit = max(1, min(args.limit, _MOST_RESULTS))
     with _memory() as memory:
         project_id = _project_id(args, memory)
         if args.project_id:
             memory.expect_project(args.project_id)
         if args.batch:
-            return _answer_batch(memory, args.batch, project_id, limit)
-        found = memory.search(args.query, project_id, limit=limit)
+            return _answer_batch(memory, args.batch, project_id, args.limit)
+        found = memory.search(args.query, project_id, limit=args.limit)
     _print_found(args.query, found, as_json_lines=args.json)
     return 0 if found.hits else 1
 
@@ -227,7 +228,7 @@ def _show(args: argparse.Namespace) -> int:
         for row in lookup.found:
             print_json({**as_json(row), "code_changed": row.place in changed})
     else:
-        print(observations_answer(lookup, changed, token_budget=_SHOWN_TOKENS).text)
+        print(name_commands_in_notes(observations_answer(lookup, changed, token_budget=_SHOWN_TOKENS).text))
     return 0
 
 
@@ -240,16 +241,16 @@ def _timeline(args: argparse.Namespace) -> int:
         for row in rows:
             print_json({**as_json(row), "code_changed": row.place in changed})
     elif rows:
-        print(timeline_answer(rows, changed, middle=middle, token_budget=_SHOWN_TOKENS).text)
+        print(name_commands_in_notes(timeline_answer(rows, changed, middle=middle, token_budget=_SHOWN_TOKENS).text))
     else:
         print("No observations there.")
-    return 0
+    return 0 if rows else 1
 
 
 def _timeline_rows(
     memory: Memory, args: argparse.Namespace, project_id: str
 ) -> tuple[int | None, Sequence[Observation]]:
-    before, after = max(0, args.before), max(0, args.after)
+    before, after = args.before, args.after
     if args.session_id:
         return None, memory.store.in_session(args.session_id, limit=200)
     moment = parse_iso(args.around) if args.around else micros(local_now())
@@ -381,7 +382,7 @@ def _switch(args: argparse.Namespace, *, off: bool) -> int:
 
 def _purge(args: argparse.Namespace) -> int:
     with _memory() as memory:
-        purged = memory.purge(older_than_days=max(0, args.older_than_days))
+        purged = memory.purge(older_than_days=args.older_than_days)
     data = {"purged": purged.removed, "is_traceless": purged.is_traceless, "copies": list(purged.copies)}
     _report(args, data, purged_text(purged))
     return 0

@@ -1,4 +1,4 @@
-"""A progress bar on a terminal: files done, rate, time left. Silent where standard error is no terminal."""
+"""The progress bar: how much is done, how fast, how long it takes yet. Silent where nobody looks at standard error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import signal
 import sys
 import time
 
+from deltos.cli.looks import is_looked_at, progress_line
 from deltos.cli.terminal import redraw_line
 
-_WIDTH = 24
 _REDRAW_SECONDS = 0.1
 
 
@@ -23,7 +23,7 @@ class ProgressBar:
         signal.signal(signal.SIGINT, self._interrupt)
         self._started = time.monotonic()
         self._drawn_at = 0.0
-        self._visible = sys.stderr.isatty()
+        self._visible = is_looked_at(sys.stderr)
 
     def report(self, done: int, total: int, what: str) -> None:
         """Draw how far the work is."""
@@ -33,9 +33,7 @@ class ProgressBar:
         self._drawn_at = now
         rate = done / max(now - self._started, 1e-6)
         left = (total - done) / rate if rate else 0.0
-        filled = _WIDTH * done // max(total, 1)
-        bar = "█" * filled + "░" * (_WIDTH - filled)
-        redraw_line(f"{bar} {done}/{total} {what}  {rate:.0f}/s  {left:.0f} s left")
+        redraw_line(progress_line(done, total, f"{done}/{total} {what}  {rate:.0f}/s  {left:.0f} s left"))
 
     def cancelled(self) -> bool:
         """Whether Ctrl-C was pressed."""

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import add_limit, add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.looks import MARKED, Styled, print_styled
 from deltos.cli.progress_bar import ProgressBar
+from deltos.cli.wording import name_commands_in_notes
 from deltos.config import TOOLSETS
 from deltos.errors import BadArgument
 
@@ -25,7 +27,7 @@ def add_commands(subparsers: Subparsers) -> None:
     """Add `search` and `fetch`."""
     search = add_verb(subparsers, "search", _search, "search code, documentation, APIs, commits and memory at once")
     search.add_argument("query", nargs="?", default="", help="a question, a name, or METHOD /path")
-    search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 20; default: 10")
+    add_limit(search, most=MAX_RESULTS)
     search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
     search.add_argument("--project-id", default="", help="another indexed project; for memory also 'all'")
     search.add_argument("--kind", default="", metavar="LIST", help="only such observations, or commit; comma-separated")
@@ -58,12 +60,15 @@ def _answer_one(app: App, arguments: argparse.Namespace) -> int:
         for result in results:
             print_json(result)
     elif not results:
-        print(answer[0])
+        print(name_commands_in_notes(answer[0]))
     else:
         for note in (*filter(None, [answer[1].get("showing")]), *answer[1].get("notes", ())):
-            print(note)
+            print(name_commands_in_notes(note))
         for result in results:
-            print(f"{result['score']:.2f} {result['id']}  {result['title']}\n     {result['snippet']}")
+            print_styled(
+                Styled(f"{result['score']:.2f} "), Styled(result["id"], MARKED), Styled(f"  {result['title']}")
+            )
+            print(f"     {result['snippet']}")
     return 0 if results else 1
 
 
@@ -83,7 +88,7 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
         Path(arguments.project).absolute(),
         bar,
         project_id=arguments.project_id,
-        limit=max(1, min(MAX_RESULTS, arguments.limit)),
+        limit=arguments.limit,
         filters=parse_filters(
             kind=arguments.kind,
             since=arguments.since,

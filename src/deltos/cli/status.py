@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, opened_app, print_json
+from deltos.cli.looks import MARKED, Column, is_looked_at, print_table
+from deltos.cli.project_names import names_of
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from deltos.cli.command import Subparsers
     from deltos.store.project import KnownIndex
+
+_COLUMNS = (
+    Column("project", MARKED),
+    Column("files", is_number=True),
+    Column("MB", is_number=True),
+    Column("synchronised"),
+    Column("commits", is_number=True),
+    Column("folder"),
+)
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -21,8 +34,6 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    from deltos.workspace.failures import summaries
-
     with opened_app() as app:
         indexes = app.domains.projects.stores.known()
         if arguments.json:
@@ -32,13 +43,34 @@ def _status(arguments: argparse.Namespace) -> int:
         print(f"data folder: {app.config.home}")
         if not indexes:
             print("no project is indexed yet; run `deltos index` in a repository")
-        for index in indexes:
-            print(_line(index))
-            if index.history:
-                print(f"  history: {index.history}")
-            for summary in summaries(index.failures):
-                print(f"  {summary}")
+            return 0
+        names = names_of(index.root for index in indexes)
+        notes = {index.place: _notes(index) for index in indexes}
+        plain = [line for index in indexes for line in (_line(index, names), *notes[index.place])]
+        print_table(_COLUMNS, [_row(index, names) for index in indexes], plain)
+        if is_looked_at(sys.stdout):
+            for index in indexes:
+                for note in notes[index.place][bool(index.history) :]:
+                    print(f"{names[index.root]}: {note.strip()}")
     return 0
+
+
+def _notes(index: KnownIndex) -> list[str]:
+    from deltos.workspace.failures import summaries
+
+    history = [f"  history: {index.history}"] if index.history else []
+    return [*history, *(f"  {summary}" for summary in summaries(index.failures))]
+
+
+def _row(index: KnownIndex, names: dict[Path, str]) -> tuple[str, ...]:
+    return (
+        names[index.root],
+        f"{index.files:,}",
+        f"{index.size_bytes / 1_000_000:.1f}",
+        _when(index),
+        index.history.partition(" ")[0] or "–",
+        f"{index.root}{_gone(index)}",
+    )
 
 
 def _as_data(index: KnownIndex) -> dict[str, object]:
@@ -55,8 +87,15 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
     }
 
 
-def _line(index: KnownIndex) -> str:
-    when = datetime.fromtimestamp(index.synced_at).astimezone().strftime("%Y-%m-%d %H:%M")
-    gone = "" if index.root.is_dir() else "  (folder is gone)"
+def _line(index: KnownIndex, names: dict[Path, str]) -> str:
     size = index.size_bytes / 1_000_000
-    return f"{index.project_id}  {index.root}  {index.files} files, {size:.1f} MB, synchronised {when}{gone}"
+    told = f"{index.files} files, {size:.1f} MB, synchronised {_when(index)}{_gone(index)}"
+    return f"{names[index.root]}  {index.root}  {told}"
+
+
+def _when(index: KnownIndex) -> str:
+    return datetime.fromtimestamp(index.synced_at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _gone(index: KnownIndex) -> str:
+    return "" if index.root.is_dir() else "  (folder is gone)"

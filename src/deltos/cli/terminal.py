@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -47,12 +48,22 @@ def guarded() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-def redraw_line(text: str) -> None:
-    """Show `text` in place of the current line of standard error, which must be a terminal; empty text erases it."""
+def redraw_line(drawn: str) -> None:
+    """Show a line of `looks.progress_line` in place of the current one of standard error; an empty one erases it."""
     stream = sys.stderr
     raw = stream.inner if isinstance(stream, Guarded) else stream
-    raw.write(_ERASE_LINE + visible(text.replace("\n", " ")))
+    raw.write(_ERASE_LINE + drawn)
     raw.flush()
+
+
+def discard_output() -> None:
+    """Send what is still buffered nowhere: Python would try to write it once more when it ends, and complain."""
+    stream = sys.stdout
+    raw = stream.inner if isinstance(stream, Guarded) else stream
+    with suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor has nothing to lose
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, raw.fileno())
+        os.close(nowhere)
 
 
 class Guarded:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_verb, print_json
+from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
-from deltos.errors import BadArgument, NotFound
+from deltos.errors import BadArgument, NoSuchFolder, NotFound
 from deltos.files import given_path
 from deltos.open_stores import open_tokens
 from deltos.server.access import SCOPES, Level, Tokens, is_valid
@@ -29,8 +29,7 @@ _DEFAULT_LIFETIME = "90d"
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `token create`, `token list` and `token revoke`."""
-    group = subparsers.add_parser("token", help="create, list and revoke tokens for `deltos mcp --http`")
-    verbs = group.add_subparsers(metavar="VERB", required=True)
+    verbs = add_group(subparsers, "token", "create, list and revoke tokens for `deltos mcp --http`")
     create = add_verb(verbs, "create", _create, "create a token; its text is shown once and kept nowhere")
     create.add_argument("name", help="who or what it is for")
     create.add_argument("--scope", choices=SCOPES, default="read", help="what it may do; each includes the one before")
@@ -110,7 +109,7 @@ def _opened() -> Iterator[TokenRecords]:
 def _project(text: str) -> Path:
     path = given_path(text).resolve()
     if not path.is_dir():
-        raise NotFound(f"No such folder: {text}", hint="Give the root of a project.")
+        raise NoSuchFolder(f"No such folder: {text}", hint="Give the root of a project.")
     return path
 
 

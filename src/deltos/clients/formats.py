@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from deltos.clients import jsonc, splice, toml_tables
+from deltos.clients import jsonc, splice, toml_tables, yaml_blocks
 from deltos.errors import BadConfiguration
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def _remove_json(text: str, path: Path) -> str:
 
 
 JSON = Format("JSON", "{}\n", jsonc.read, splice.put, _remove_json)
+YAML = Format("YAML", "", yaml_blocks.read, yaml_blocks.put, yaml_blocks.remove)
 TOML = Format("TOML", "", toml_tables.read, toml_tables.put, toml_tables.remove)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.clients import files
 from deltos.clients.formats import JSON, Change, Format, Put, Remove, change_text, read_table
-from deltos.clients.table import SERVER_NAME
-from deltos.errors import BadConfiguration
+from deltos.clients.guidance import is_ours, rules_text, with_paragraph, without_paragraph
+from deltos.clients.table import SERVER_NAME, SUGGESTING
+from deltos.errors import BadArgument, BadConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ class Edit:
 
     original: files.Original
     content: bytes
-    is_removal: bool = False
+    is_removal: bool = False  # the file was ours alone, and goes
 
     @property
     def path(self) -> Path:
@@ -64,11 +65,16 @@ class Presence:
     trouble: str = ""
 
 
-def install(client: Client, machine: Machine, launch: Launch, *, with_hooks: bool = True) -> list[Edit]:
-    """The files with Deltos in them; nothing is written yet."""
+def install(
+    client: Client, machine: Machine, launch: Launch, *, with_hooks: bool = True, suggests: bool = False
+) -> list[Edit]:
+    """The files with Deltos in them; nothing is written yet. `suggests`: a hook names `search_code` to who greps."""
     plans = [(client.path(machine), client.format, lambda table: _server_changes(client, launch, table))]
     hooks = client.hooks
-    if hooks is not None and with_hooks:
+    if hooks is not None:
+        events = (*(hooks.events if with_hooks else ()), *((SUGGESTING,) if suggests else ()))
+        hooks = replace(hooks, events=events) if events else None
+    if hooks is not None:
         plans.append((hooks.path(machine), JSON, lambda table: _hook_changes(hooks, launch, machine.platform, table)))
     plugin = [_plugin_edit(client.plugin, machine, launch)] if client.plugin is not None and with_hooks else []
     return [*_edits(plans), *plugin]
@@ -115,13 +121,61 @@ def presence(client: Client, machine: Machine) -> Presence:
     return Presence(original.content is not None, server, hooks)
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a client starts for us: the words of the command, and the variables that it sets."""
+
+    words: tuple[str, ...]
+    variables: dict[str, str]
+
+
+def configured(client: Client, machine: Machine) -> Entry | None:
+    """The entry of Deltos in a client's configuration; None where there is none that names a command."""
+    table = _table_at(read_table(client.format, files.read(client.path(machine)).text), *client.place)
+    if table is None:
+        return None
+    command, arguments = table.get("command", table.get("cmd")), table.get("args")
+    words = [command] if isinstance(command, str) else command
+    if not isinstance(words, list) or not words:
+        return None
+    variables = next((held for key in ("env", "environment", "envs") if isinstance(held := table.get(key), dict)), {})
+    named = {name: value for name, value in variables.items() if isinstance(value, str)}
+    return Entry((*map(str, words), *map(str, arguments if isinstance(arguments, list) else ())), named)
+
+
 def write(edits: list[Edit]) -> list[Path]:
     """Write the files that change; the paths of the backups."""
     for edit in edits:
         if edit.is_removal:
             files.remove(edit.original)
-    backups = [files.replace(edit.original, edit.content) for edit in edits if edit.is_change and not edit.is_removal]
+    changing = [edit for edit in edits if edit.is_change and not edit.is_removal]
+    backups = [files.replace(edit.original, edit.content) for edit in changing]
     return [backup for backup in backups if backup is not None]
+
+
+def rules(client: Client, machine: Machine, *, remove: bool = False) -> list[Edit]:
+    """The client's file of rules, written or removed; a file of that name that is not ours is refused."""
+    if client.rules is None:
+        if remove:
+            return []
+        raise BadArgument(f"{client.title} has no file for rules of its own", hint="Use --agents-md in a project.")
+    original = files.read(client.rules(machine))
+    if not is_ours(original):
+        if remove:
+            return []
+        raise BadConfiguration(f"{original.path} was written by somebody else", hint="It was left untouched.")
+    if remove:
+        return [Edit(original, b"", is_removal=True)] if original.content is not None else []
+    return [Edit(original, rules_text().encode())]
+
+
+def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
+    """A project's AGENTS.md with our paragraph, or without it."""
+    original = files.read(folder / "AGENTS.md")
+    text = without_paragraph(original.text) if remove else with_paragraph(original.text)
+    if original.content is None and remove:
+        return []
+    return [Edit(original, original.encode(text), is_removal=remove and not text.strip())]
 
 
 def _edits(plans: list[tuple[Path, Format, Plan]]) -> list[Edit]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.clients.formats import JSON, TOML, Format
+from deltos.clients.formats import JSON, TOML, YAML, Format
 from deltos.clients.opencode_plugin import is_own, plugin_text
-from deltos.errors import NotFound
+from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,6 +62,10 @@ class HookEvent:
     matcher: str = ""
 
 
+# On request only: `deltos hook` answers it once per session, with a word about search_code.
+SUGGESTING = HookEvent("PreToolUse", "Grep|Bash")
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """Where a client keeps its hooks. `grouped`: an entry is a matcher with its commands, else a plain command."""
@@ -95,15 +99,25 @@ class Client:
     hooks: Hooks | None = None
     plugin: Plugin | None = None
     afterwards: str = "Restart it to connect."
+    in_project: str = ""  # its file in a project's folder, where it reads one
+    programs: tuple[str, ...] = ()  # what it is called on the PATH
+    rules: Callable[[Machine], Path] | None = None  # a file of its own that tells its model when to use which tool
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where the entry stands in the file."""
+        return (self.servers, SERVER_NAME)
 
 
 def client_named(name: str) -> Client:
-    """The client of that name, however it is spelled; raises NotFound with all names."""
+    """The client of that name, however it is spelled; raises BadArgument with all names."""
     wanted = "".join(filter(str.isalnum, name.lower()))
     for client in CLIENTS:
+        if wanted == "jetbrains":
+            wanted = "junie"
         if wanted in {"".join(filter(str.isalnum, text.lower())) for text in (client.name, client.title)}:
             return client
-    raise NotFound(f"Unknown client: {name}", hint=f"Choose from {', '.join(client.name for client in CLIENTS)}.")
+    raise BadArgument(f"Unknown client: {name}", hint=f"Choose from {', '.join(client.name for client in CLIENTS)}.")
 
 
 def _plain_entry(launch: Launch) -> dict[str, Json]:
@@ -124,6 +138,35 @@ def _zed_entry(launch: Launch) -> dict[str, Json]:
 
 def _opencode_entry(launch: Launch) -> dict[str, Json]:
     return {"type": "local", "command": [launch.program, *launch.server_arguments], "enabled": True}
+
+
+def _goose_entry(launch: Launch) -> dict[str, Json]:
+    command: dict[str, Json] = {"cmd": launch.program, "args": launch.server_arguments}
+    return {"enabled": True, "type": "stdio", "name": SERVER_NAME, **command, "envs": {}, "timeout": 300}
+
+
+def _goose_path(machine: Machine) -> Path:
+    if machine.platform == "win32":
+        return machine.app_folder() / "Block" / "goose" / "config" / "config.yaml"
+    return machine.folder("XDG_CONFIG_HOME", ".config") / "goose" / "config.yaml"
+
+
+def _crush_folder(machine: Machine) -> Path:
+    if machine.platform == "win32":
+        return machine.folder("LOCALAPPDATA", "AppData", "Local") / "crush"
+    return machine.folder("XDG_CONFIG_HOME", ".config") / "crush"
+
+
+def _skill(folder: Callable[[Machine], Path]) -> Callable[[Machine], Path]:
+    return lambda machine: folder(machine) / "skills" / SERVER_NAME / "SKILL.md"
+
+
+def in_folder(client: Client, folder: Path) -> Client:
+    """The client as it reads the configuration of one project; raises BadArgument when it reads none."""
+    if not client.in_project:
+        having = ", ".join(other.name for other in CLIENTS if other.in_project)
+        raise BadArgument(f"{client.title} has no configuration for single projects", hint=f"These have: {having}.")
+    return replace(client, path=lambda _: folder / client.in_project, hooks=None, rules=None)
 
 
 def _claude_code_servers(machine: Machine) -> Path:
@@ -246,6 +289,9 @@ CLIENTS = (
         _typed_entry,
         hooks=_CLAUDE_HOOKS,
         afterwards="Start a new session to connect; /mcp shows it.",
+        in_project=".mcp.json",
+        programs=("claude",),
+        rules=_skill(lambda machine: machine.folder("CLAUDE_CONFIG_DIR", ".claude")),
     ),
     Client(
         "claude-desktop",
@@ -262,6 +308,9 @@ CLIENTS = (
         _plain_entry,
         format=TOML,
         hooks=_CODEX_HOOKS,
+        in_project=".codex/config.toml",
+        programs=("codex",),
+        rules=_skill(lambda machine: machine.folder("CODEX_HOME", ".codex")),
         afterwards="Start a new session to connect; Codex runs the hooks once you trust them in /hooks.",
     ),
     Client(
@@ -271,6 +320,8 @@ CLIENTS = (
         "mcpServers",
         _plain_entry,
         hooks=_CURSOR_HOOKS,
+        in_project=".cursor/mcp.json",
+        programs=("cursor", "cursor-agent"),
     ),
     Client(
         "vscode",
@@ -279,6 +330,8 @@ CLIENTS = (
         "servers",
         _typed_entry,
         afterwards="Start it from MCP: List Servers.",
+        in_project=".vscode/mcp.json",
+        programs=("code",),
     ),
     Client(
         "windsurf",
@@ -287,6 +340,7 @@ CLIENTS = (
         "mcpServers",
         _plain_entry,
         hooks=_WINDSURF_HOOKS,
+        programs=("windsurf",),
     ),
     Client(
         "gemini-cli",
@@ -295,6 +349,9 @@ CLIENTS = (
         "mcpServers",
         _plain_entry,
         hooks=_GEMINI_HOOKS,
+        in_project=".gemini/settings.json",
+        programs=("gemini",),
+        rules=_skill(lambda machine: machine.home / ".gemini"),
         afterwards="Start a new session to connect; /mcp shows it.",
     ),
     Client(
@@ -304,8 +361,97 @@ CLIENTS = (
         "mcpServers",
         _copilot_entry,
         hooks=_COPILOT_HOOKS,
+        programs=("copilot",),
+        rules=_skill(lambda machine: machine.folder("COPILOT_HOME", ".copilot")),
         afterwards="Start a new session to connect; /mcp shows it.",
     ),
-    Client("opencode", "OpenCode", _opencode_path, "mcp", _opencode_entry, plugin=_OPENCODE_PLUGIN),
-    Client("zed", "Zed", _zed_path, "context_servers", _zed_entry, afterwards="It connects by itself."),
+    Client(
+        "opencode",
+        "OpenCode",
+        _opencode_path,
+        "mcp",
+        _opencode_entry,
+        plugin=_OPENCODE_PLUGIN,
+        in_project="opencode.json",
+        programs=("opencode",),
+        rules=_skill(lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "opencode"),
+    ),
+    Client(
+        "zed",
+        "Zed",
+        _zed_path,
+        "context_servers",
+        _zed_entry,
+        afterwards="It connects by itself.",
+        in_project=".zed/settings.json",
+        programs=("zed",),
+    ),
+    Client(
+        "cline",
+        "Cline",
+        lambda machine: machine.home / ".cline" / "data" / "settings" / "cline_mcp_settings.json",
+        "mcpServers",
+        _plain_entry,
+        programs=("cline",),
+        rules=lambda machine: machine.home / ".cline" / "rules" / "deltos.md",
+    ),
+    Client(
+        "qwen-code",
+        "Qwen Code",
+        lambda machine: machine.home / ".qwen" / "settings.json",
+        "mcpServers",
+        _plain_entry,
+        afterwards="Start a new session to connect; /mcp shows it.",
+        in_project=".qwen/settings.json",
+        programs=("qwen",),
+        rules=_skill(lambda machine: machine.home / ".qwen"),
+    ),
+    Client("goose", "Goose", _goose_path, "extensions", _goose_entry, format=YAML, programs=("goose",)),
+    Client(
+        "continue",
+        "Continue",
+        lambda machine: machine.home / ".continue" / "mcpServers" / "deltos.json",
+        "mcpServers",
+        _plain_entry,
+        in_project=".continue/mcpServers/deltos.json",
+        programs=("cn",),
+        rules=lambda machine: machine.home / ".continue" / "rules" / "deltos.md",
+    ),
+    Client(
+        "amp",
+        "Amp",
+        lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "amp" / "settings.json",
+        "amp.mcpServers",
+        _plain_entry,
+        programs=("amp",),
+    ),
+    Client(
+        "kiro",
+        "Kiro",
+        lambda machine: machine.home / ".kiro" / "settings" / "mcp.json",
+        "mcpServers",
+        _plain_entry,
+        in_project=".kiro/settings/mcp.json",
+        programs=("kiro", "kiro-cli"),
+        rules=lambda machine: machine.home / ".kiro" / "steering" / "deltos.md",
+    ),
+    Client(
+        "junie",
+        "JetBrains Junie",
+        lambda machine: machine.home / ".junie" / "mcp" / "mcp.json",
+        "mcpServers",
+        _plain_entry,
+        in_project=".junie/mcp/mcp.json",
+        programs=("junie",),
+    ),
+    Client(
+        "crush",
+        "Crush",
+        lambda machine: _crush_folder(machine) / "crush.json",
+        "mcp",
+        _typed_entry,
+        in_project=".crush.json",
+        programs=("crush",),
+        rules=_skill(_crush_folder),
+    ),
 )

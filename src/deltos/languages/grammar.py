@@ -7,6 +7,7 @@ import warnings
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -31,14 +32,14 @@ _BLANKING_ROUNDS = 3  # blanking one run may bring another to light
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
-    """The syntax tree of `data`, or None for a language without a grammar.
+    """The syntax tree of `data`, or None for a language without a grammar, or whose wheel this platform lacks.
 
     Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
     CPU, the rest of the file is left unread. Long runs of stray tokens and what is nested beyond reason are read as
     blanks. Raises SourceError for what the grammar itself cannot hold; in a child process, whose memory is limited,
     a tree that takes far too much of it ends that process.
     """
-    if not language.grammar:
+    if not language.grammar or not is_installed(language):
         return None
     if limit_seconds is None:
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
@@ -161,11 +162,21 @@ def definitions_query(language: Language) -> tree_sitter.Query | None:
     return tree_sitter.Query(_grammar(language.grammar), source)
 
 
+@cache
+def is_installed(language: Language) -> bool:
+    """Whether the wheel of the language's grammar is there; some platforms have none."""
+    return find_spec(language.grammar.rpartition(".")[0]) is not None
+
+
+def missing_grammars() -> list[str]:
+    """The languages that are read by lines because the wheel of their grammar is not installed."""
+    return [language.name for language in LANGUAGES if language.grammar and not is_installed(language)]
+
+
 def self_test() -> list[str]:
-    """Load every grammar and query and parse a sample; the problems found, one sentence each."""
-    return [
-        f"{language.name}: {problem}" for language in LANGUAGES if language.grammar and (problem := _problem(language))
-    ]
+    """Load every grammar that is there and its query and parse a sample; the problems found, one sentence each."""
+    there = [language for language in LANGUAGES if language.grammar and is_installed(language)]
+    return [f"{language.name}: {problem}" for language in there if (problem := _problem(language))]
 
 
 def _problem(language: Language) -> str:

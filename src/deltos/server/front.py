@@ -38,6 +38,11 @@ else the current folder.
 To connect a client, give it the command `deltos` with the argument `mcp`.
 """
 
+_ON_A_TERMINAL = """\
+deltos mcp waits for an MCP client, which speaks JSON-RPC on standard input: agents and editors start it themselves.
+`deltos install` connects yours. Ctrl-D or Ctrl-C ends it.
+"""
+
 
 class Options(NamedTuple):
     """What was asked for on the command line."""
@@ -66,6 +71,8 @@ def main(
     if options.help:
         sys.stdout.write(USAGE)
         return 0
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write(_ON_A_TERMINAL)
     manifest = Manifest.load(config.toolsets, manifest_path, lean=config.profile == "lean")
     return serve(manifest, start, config, open_toolbox)
 

@@ -82,6 +82,14 @@ class KnownIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAside:
+    """A damaged store that was moved out of the way; `place` is where, for a person."""
+
+    place: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectTotals:
     """How much a project file holds."""
 
@@ -224,3 +232,12 @@ class ProjectStores(Protocol):
 
     def known(self) -> list[KnownIndex]:
         """Every project that has one, most recently synchronised first; unreadable ones are left out."""
+
+    def remove(self, root: Path) -> None:
+        """Delete the store of the project at a folder; raises StoreBusy while somebody indexes it."""
+
+    def set_aside(self) -> list[SetAside]:
+        """The damaged stores in whose place others were begun."""
+
+    def remove_set_aside(self, place: str) -> None:
+        """Delete one of them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.confinement import told
-from deltos.errors import FileRefused, NotFound
+from deltos.errors import FileRefused, NoSuchFolder, NotFound
 from deltos.files import FileTree
 from deltos.model import Project
 from deltos.workspace.repository import find_repository
@@ -34,8 +34,8 @@ def find_root(folder: Path) -> Path:
     except (OSError, RuntimeError, ValueError):  # a name that is too long, a loop of links, a zero byte
         exists = False
     if exists:
-        raise NotFound(f"Not a folder: {told(str(folder))}", hint="Give the folder that contains the file.")
-    raise NotFound(f"No such folder: {told(str(folder)[:200])}", hint="Give the path of an existing folder.")
+        raise NoSuchFolder(f"Not a folder: {told(str(folder))}", hint="Give the folder that contains the file.")
+    raise NoSuchFolder(f"No such folder: {told(str(folder)[:200])}", hint="Give the path of an existing folder.")
 
 
 def identify(folder: Path, *, may_start_git: bool = True) -> Project:

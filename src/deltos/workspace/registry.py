@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 
 def root_of_project(indexes: Sequence[KnownIndex], project_id: str) -> Path:
-    """The folder that a project id means: of its worktrees and clones, the one indexed last."""
+    """The folder that a project id means: of its worktrees and clones, the one indexed last. A name will do."""
     known = [index for index in indexes if may_read(index.root)]
     for index in known:
         if index.project_id == project_id and index.root.is_dir():
             return index.root
+    named = [index.root for index in known if index.root.name == project_id and index.root.is_dir()]
+    if len(named) == 1:
+        return named[0]
     ids = sorted({index.project_id for index in known})
     raise NotFound(
         f"No indexed project has the id '{project_id[:200]}'",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreUnwritable
-from deltos.store.sqlite.lock import hold_lock, try_lock, try_noted_lock
+from deltos.store.sqlite.lock import acquire_by_bytes, hold_lock, try_lock, try_noted_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,3 +80,30 @@ def test_the_note_of_a_lock_outlives_a_holder_that_was_killed(tmp_path: Path) ->
     with try_noted_lock(tmp_path / "l") as lock:
         assert lock is not None
         assert lock.read_note() == "short"
+
+
+class TenTries:
+    """Windows' byte locks: `LK_LOCK` gives up after ten seconds, here at once; another holds the lock for a while."""
+
+    LK_LOCK, LK_NBLCK = 1, 2
+
+    def __init__(self, held_for_tries: int) -> None:
+        self.left = held_for_tries
+
+    def locking(self, descriptor: int, mode: int, byte_count: int, /) -> None:
+        assert (os.lseek(descriptor, 0, os.SEEK_CUR), byte_count) == (0, 1)
+        if self.left:
+            self.left -= 1
+            raise OSError(errno.EDEADLK if mode == self.LK_LOCK else errno.EACCES, "held")
+
+
+def test_on_windows_a_lock_is_waited_for_longer_than_ten_seconds(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    os.write(descriptor, b"a note")
+    system = TenTries(held_for_tries=3)
+    assert not acquire_by_bytes(system, descriptor, wait=False)
+    assert acquire_by_bytes(system, descriptor, wait=True)
+    assert system.left == 0
+    os.close(descriptor)
+    with pytest.raises(OSError, match="Bad file"):
+        acquire_by_bytes(system, descriptor, wait=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.errors import BadArgument, NotFound
+from deltos.errors import BadArgument, NoSuchFolder
 from deltos.languages.table import LANGUAGES
 from deltos.store.code import FileScope
 
@@ -36,7 +36,7 @@ def _folder(root: Path, directory: str) -> str:
         raise BadArgument(f"'{shown}' is outside the project", hint="Give a folder relative to the project's root.")
     if not is_folder:
         kind = "a file" if exists else "missing"
-        raise NotFound(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
+        raise NoSuchFolder(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
     relative = path.relative_to(root).as_posix()
     return "" if relative == "." else relative
 

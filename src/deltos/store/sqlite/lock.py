@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from deltos.errors import StoreUnwritable
 from deltos.store.private import make_private_folder, open_private
@@ -83,15 +84,36 @@ def _open(path: Path) -> int:
         raise StoreUnwritable(f"Cannot {what} ({exc.strerror})", hint="Set DELTOS_HOME to a writable folder.") from exc
 
 
+class ByteLocks(Protocol):
+    """What Windows has: `msvcrt`."""
+
+    LK_LOCK: int
+    LK_NBLCK: int
+
+    def locking(self, descriptor: int, mode: int, byte_count: int, /) -> None:
+        """Lock bytes of a file; with LK_LOCK it tries ten times, once a second, and then raises."""
+
+
+def acquire_by_bytes(system: ByteLocks, descriptor: int, *, wait: bool) -> bool:
+    """Lock the first byte of a file; waiting means waiting, however often Windows gives up."""
+    while True:
+        os.lseek(descriptor, 0, os.SEEK_SET)  # it locks from where the file stands
+        try:
+            system.locking(descriptor, system.LK_LOCK if wait else system.LK_NBLCK, 1)
+        except OSError as exc:
+            if wait and exc.errno in (errno.EDEADLK, errno.EACCES):
+                continue
+            if wait:
+                raise
+            return False
+        return True
+
+
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
     def _acquire(descriptor: int, *, wait: bool) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
+        return acquire_by_bytes(msvcrt, descriptor, wait=wait)
 
 else:
     import fcntl

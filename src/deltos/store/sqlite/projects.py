@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.errors import StoreBusy, StoreUnwritable
 from deltos.store.history import HISTORY_SUMMARY
-from deltos.store.project import KnownIndex
+from deltos.store.project import KnownIndex, SetAside
+from deltos.store.sqlite.lock import try_lock
 from deltos.store.sqlite.migrations import PROJECT
 from deltos.store.sqlite.project import SqliteProject, glance
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.store.sqlite.database import Migration
+
+_SIDES = ("-wal", "-shm")
 
 
 class SqliteProjects:
@@ -37,6 +42,41 @@ class SqliteProjects:
     def known(self) -> list[KnownIndex]:
         found = [_known(path) for path in self._folder.glob("*.db")]
         return sorted((index for index in found if index), key=lambda index: -index.synced_at)
+
+    def remove(self, root: Path) -> None:
+        path = self.path(root)
+        with try_lock(path.with_suffix(".lock")) as is_held:
+            if not is_held:
+                raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
+            _delete(path)
+        # No longer held: on Windows an open file cannot be deleted.
+        for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _beside(path, "-lock")):
+            with suppress(OSError):  # the next one who indexes has it open already
+                lock.unlink(missing_ok=True)
+
+    def set_aside(self) -> list[SetAside]:
+        return [
+            SetAside(str(path), path.stat().st_size)
+            for path in sorted(self._folder.glob("*.corrupt-*"))
+            if not path.name.endswith(_SIDES)
+        ]
+
+    def remove_set_aside(self, place: str) -> None:
+        path = self._folder / Path(place).name
+        if ".corrupt-" in path.name:
+            _delete(path)
+
+
+def _delete(path: Path) -> None:
+    try:
+        for file in (path, *(_beside(path, suffix) for suffix in _SIDES)):
+            file.unlink(missing_ok=True)
+    except OSError as exc:
+        raise StoreUnwritable(f"{path.name} cannot be deleted ({exc.strerror})", hint="Does a server use it?") from exc
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 def _known(path: Path) -> KnownIndex | None:

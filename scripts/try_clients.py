@@ -1,0 +1,137 @@
+"""Installs Deltos into real clients from npm, lets each connect, and writes what they say into docs/clients.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "clients.md"
+BEGIN, END = "<!-- make clients -->", "<!-- /make clients -->"
+PACKAGES = (
+    "@anthropic-ai/claude-code",
+    "@openai/codex",
+    "@google/gemini-cli",
+    "opencode-ai",
+    "@modelcontextprotocol/inspector",
+)
+DELTOS = Path(sys.executable).with_name("deltos")
+SECONDS = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where clients run: their programs, a home folder and a project of its own."""
+
+    programs: Path
+    home: Path
+    project: Path
+
+    def environment(self) -> dict[str, str]:
+        """Nothing of the person who runs this, and no colours."""
+        own = {"HOME": str(self.home), "DELTOS_HOME": str(self.home / "deltos"), "NO_COLOR": "1"}
+        quiet = {
+            "DISABLE_AUTOUPDATER": "1",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "CODEX_HOME": str(self.home / ".codex"),
+        }
+        return {"PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **own, **quiet}
+
+    def run(self, *words: str, stdin: str | None = None) -> str:
+        """What a program says; both streams, because clients differ in where they say it."""
+        done = subprocess.run(
+            words, cwd=self.project, env=self.environment(), input=stdin, stdin=None if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+        return done.stdout
+
+    def version(self, package: str) -> str:
+        """The version of an installed package."""
+        return str(json.loads((self.programs.parent / package / "package.json").read_text("utf-8"))["version"])
+
+
+def says(bench: Bench, *words: str) -> str:
+    """`connected`, where a client's own list of servers has it so; else what it said of Deltos."""
+    lines = [line.strip() for line in bench.run(*words).splitlines() if "deltos" in line]
+    told = " ".join(lines).lower()
+    return "connected" if "connected" in told and "disconnected" not in told else f"not connected: {told[:200]}"
+
+
+def codex(bench: Bench) -> str:
+    """Ask Codex's app server, which keeps standard input open until it has answered."""
+    requests = [
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "deltos", "version": "1"}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "mcpServerStatus/list", "params": {}},
+    ]
+    with subprocess.Popen(
+        ["codex", "app-server"], cwd=bench.project, env=bench.environment(), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as server:  # fmt: skip
+        assert server.stdin  # noqa: S101 - a pipe
+        assert server.stdout  # noqa: S101 - a pipe
+        server.stdin.write("".join(json.dumps(request) + "\n" for request in requests))
+        server.stdin.flush()
+        try:
+            for line in server.stdout:
+                answer = json.loads(line)
+                if answer.get("id") == 2:
+                    found = [row for row in answer["result"]["data"] if row["name"] == "deltos"]
+                    return f"connected, {len(found[0]['tools'])} tools" if found else "not listed"
+        finally:
+            server.kill()
+    return "no answer"
+
+
+def inspector(bench: Bench) -> str:
+    """List the tools through the Inspector's command line."""
+    said = bench.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
+    tools = json.loads(said[said.index("{") :])["tools"]
+    return f"connected, {len(tools)} tools"
+
+
+TRIALS: tuple[tuple[str, str, str, str, Callable[[Bench], str]], ...] = (
+    ("Claude Code", PACKAGES[0], "claude-code", "`claude mcp list`", lambda one: says(one, "claude", "mcp", "list")),
+    ("Codex", PACKAGES[1], "codex", "`codex app-server`, `mcpServerStatus/list`", codex),
+    ("Gemini CLI", PACKAGES[2], "gemini-cli", "`gemini mcp list`", lambda bench: says(bench, "gemini", "mcp", "list")),
+    ("OpenCode", PACKAGES[3], "opencode", "`opencode mcp list`", lambda bench: says(bench, "opencode", "mcp", "list")),
+    ("MCP Inspector", PACKAGES[4], "", "`mcp-inspector --cli … --method tools/list`", inspector),
+)  # fmt: skip
+
+
+def main(folder: Path) -> int:
+    """Try them all; 1 when one does not connect."""
+    programs = folder / "node_modules" / ".bin"
+    rows, failed = [], False
+    with tempfile.TemporaryDirectory(prefix="deltos-clients-") as temporary:
+        bench = Bench(programs, Path(temporary) / "home", Path(temporary) / "project")
+        bench.home.mkdir()
+        bench.project.mkdir()
+        (bench.project / "shop.py").write_text("def total(): ...\n")
+        for title, package, name, asked, ask in TRIALS:
+            if name:
+                bench.run(str(DELTOS), "install", name)
+            try:
+                result = ask(bench)
+            except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as exc:
+                result = f"not tried: {type(exc).__name__}"
+            failed |= not result.startswith("connected")
+            rows.append(f"| {title} | {bench.version(package)} | {asked} | {result} |")
+            print(rows[-1], flush=True)
+    table = "\n".join(["| client | version | asked by | says |", "|---|---|---|---|", *rows])
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}", "utf-8")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,111 @@
+"""`deltos forget-project` and `deltos gc`: remove indexes that nobody needs. Sources, documentation and memory stay."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_verb, print_json
+from deltos.cli.project_names import indexes_meant, names_of
+from deltos.config import Config
+from deltos.errors import BadArgument, NotFound
+from deltos.open_stores import open_projects
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from deltos.cli.command import Subparsers
+    from deltos.store.project import KnownIndex, ProjectStores
+
+_ANSWERS_YES = ("y", "yes")
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `forget-project` and `gc`."""
+    forget = add_verb(subparsers, "forget-project", _forget, "remove the index of a project; sources and memory stay")
+    forget.add_argument("projects", nargs="*", metavar="PROJECT", help="a name of `deltos status`, or a folder")
+    gc = add_verb(subparsers, "gc", _gc, "remove indexes of folders that are gone, and damaged ones")
+    for verb in (forget, gc):
+        verb.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _forget(arguments: argparse.Namespace) -> int:
+    if not arguments.projects:
+        raise BadArgument("Which project?", hint="`deltos status` lists them.")
+    stores = open_projects(Config.from_environment().home)
+    indexes = stores.known()
+    chosen: dict[str, KnownIndex] = {}
+    for word in arguments.projects:
+        meant = indexes_meant(word, indexes, Path.cwd())
+        if not meant:
+            raise NotFound(f"No index is called {word[:100]}", hint="`deltos status` lists them.")
+        chosen |= {index.place: index for index in meant}
+    return _remove([_removal(stores, index, indexes) for index in chosen.values()], arguments)
+
+
+def _gc(arguments: argparse.Namespace) -> int:
+    return _remove(superfluous(open_projects(Config.from_environment().home)), arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Something that can be removed: what it is for a person, how large it is, and how to do it."""
+
+    what: str
+    size_bytes: int
+    carry_out: Callable[[], None]
+
+
+def superfluous(stores: ProjectStores) -> list[Removal]:
+    """What nobody can need any more: indexes of folders that are gone, and damaged ones."""
+    indexes = stores.known()
+    gone = [_removal(stores, index, indexes) for index in indexes if not index.root.is_dir()]
+    damaged = [
+        Removal(f"{Path(aside.place).name} (damaged, set aside)", aside.size_bytes, _remover(stores, aside.place))
+        for aside in stores.set_aside()
+    ]
+    return [*gone, *damaged]
+
+
+def _remover(stores: ProjectStores, place: str) -> Callable[[], None]:
+    return lambda: stores.remove_set_aside(place)
+
+
+def _removal(stores: ProjectStores, index: KnownIndex, indexes: Sequence[KnownIndex]) -> Removal:
+    name = names_of(known.root for known in indexes)[index.root]
+    gone = "" if index.root.is_dir() else ", which is gone"
+    return Removal(f"index of {name} ({index.root}{gone})", index.size_bytes, lambda: stores.remove(index.root))
+
+
+def _remove(removals: Sequence[Removal], arguments: argparse.Namespace) -> int:
+    size_bytes = sum(removal.size_bytes for removal in removals)
+    if removals and not (arguments.yes or _agreed(removals, size_bytes)):
+        print("Nothing was removed. `--yes` removes without asking.", file=sys.stderr)
+        return 1
+    for removal in removals:
+        removal.carry_out()
+        if not arguments.json:
+            print(f"removed: {removal.what}")
+    if arguments.json:
+        print_json({"removed": [removal.what for removal in removals], "bytes": size_bytes})
+    elif removals:
+        print(f"{size_bytes / 1_000_000:.1f} MB are free again.")
+    else:
+        print("There is nothing to remove.")
+    return 0
+
+
+def _agreed(removals: Sequence[Removal], size_bytes: int) -> bool:
+    """Whether the user, who is shown what is meant, says yes."""
+    for removal in removals:
+        print(f"{removal.what}, {removal.size_bytes / 1_000_000:.1f} MB", file=sys.stderr)
+    print(
+        f"Remove {size_bytes / 1_000_000:.1f} MB? Nothing but the index goes. [y/N] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    return sys.stdin.readline().strip().lower() in _ANSWERS_YES

@@ -1,0 +1,111 @@
+"""Colours, tables and the progress line, by rich, where a person looks at a terminal; plain text everywhere else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.cli.terminal import Guarded, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TextIO
+
+    from rich.console import Console
+    from rich.text import Text
+
+MARKED, GOOD, BAD, QUIET = "bold cyan", "green", "bold red", "dim"  # styles: what is found, what is well, what is not
+_BAR_WIDTH = 28
+
+
+class Styled(NamedTuple):
+    """A piece of text and how it looks."""
+
+    text: str
+    style: str = ""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    heading: str
+    style: str = ""
+    is_number: bool = False
+
+
+def is_looked_at(stream: TextIO | None) -> bool:
+    """Whether a person reads this stream, at a terminal that can draw."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], plain: Iterable[str]) -> None:
+    """Print the rows as a table for a person; the plain lines for everything else."""
+    if not is_looked_at(sys.stdout):
+        for line in plain:
+            print(line)
+        return
+    from rich.table import Table  # deferred, as all of rich: only people pay for it
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column.heading, justify="right" if column.is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_text(Styled(cell, column.style)) for cell, column in zip(row, columns, strict=True)))
+    _console(sys.stdout).print(table)
+
+
+def print_styled(*pieces: Styled, to_stderr: bool = False) -> None:
+    """Print one line of several pieces."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not is_looked_at(stream):
+        print("".join(piece.text for piece in pieces), file=stream)
+        return
+    whole = _text(*pieces)
+    _console(stream).print(whole, soft_wrap=True)
+
+
+def print_answer(text: str, heads: Iterable[str]) -> None:
+    """Print an answer; the lines that begin with one of the heads stand out."""
+    marks = tuple(heads)
+    if not marks or not is_looked_at(sys.stdout):
+        print(text)
+        return
+    for line in text.splitlines():
+        print_styled(Styled(line, MARKED if line.startswith(marks) else ""))
+
+
+def progress_line(done: int, total: int, told: str) -> str:
+    """A bar and what it tells, as wide as the terminal at most, ready to be drawn."""
+    from rich.progress_bar import ProgressBar as Bar
+    from rich.table import Table
+
+    console = _console(sys.stderr)
+    row = Table.grid(padding=(0, 1, 0, 0))
+    row.add_column(width=_BAR_WIDTH)
+    row.add_column(no_wrap=True, overflow="ellipsis")
+    row.add_row(Bar(total=max(total, 1), completed=done, width=_BAR_WIDTH), _text(Styled(told.replace("\n", " "))))
+    with console.capture() as drawn:
+        console.print(row, end="")
+    return drawn.get().rstrip("\n")
+
+
+def _text(*pieces: Styled) -> Text:
+    from rich.text import Text
+
+    return Text.assemble(*((visible(piece.text).expandtabs(4), piece.style) for piece in pieces))
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    raw = stream.inner if isinstance(stream, Guarded) else stream  # all that is printed was made visible before
+    return Console(
+        file=raw,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        force_terminal=True,
+        force_jupyter=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )

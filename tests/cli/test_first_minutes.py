@@ -1,0 +1,299 @@
+"""What a person meets in the first minutes: help, mistyped words, ranges, names, colours, completion, full disks."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.cli import looks
+from deltos.cli.completion import places_of
+from deltos.cli.main import main, parser
+from deltos.cli.project_names import names_of
+from deltos.cli.terminal import Guarded
+from deltos.cli.wording import name_commands
+from deltos.server.manifest import MANIFEST_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parents[2] / "src" / "deltos"
+# What only agents read: descriptions of tools, prompts, resources, and what hooks tell a session.
+FOR_AGENTS = ("tools.py", "prompts.py", "overview.py", "context.py", "wording.py", "describe.py")
+
+
+def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, str, str]:
+    try:
+        code: object = main(words)
+    except SystemExit as ending:
+        code = ending.code
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_nothing_and_help_show_the_help_and_each_command_has_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = [ended(words, capsys) for words in ([], ["help"], ["--help"], ["help", "help"])]
+    assert {(code, "start here:" in out, err) for code, out, err in shown} == {(0, True, "")}
+    assert ended(["help", "code", "search"], capsys) == ended(["code", "search", "--help"], capsys)
+    assert "usage: deltos mcp" in ended(["help", "mcp"], capsys)[1]
+    assert "usage: deltos hook" in ended(["help", "hook"], capsys)[1]
+    code, out, _ = ended(["graph"], capsys)
+    assert (code, "find where a symbol is defined" in out) == (0, True)
+    assert ended(["-V"], capsys) == ended(["--version"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["serach", "x"], "Unknown command: serach. Did you mean search? See `deltos help`."),
+        (["code", "serach"], "Unknown command: serach. Did you mean search? See `deltos help code`."),
+        (["help", "memry"], "Unknown command: memry. Did you mean memory? See `deltos help`."),
+        (["token", "create", "x", "--scope", "wirte"], "Unknown --scope: wirte. Did you mean write?"),
+        (["code", "search", "x", "--limit", "0"], "give a whole number, 1 to 50, not '0'"),
+        (["code", "search", "x", "--limit", "51"], "give a whole number, 1 to 50, not '51'"),
+        (["search", "x", "--limit", "-1"], "1 to 20"),
+        (["docs", "search", "x", "--limit", "0"], "1 to 50"),
+        (["api", "search", "x", "--limit", "many"], "1 to 50, not 'many'"),
+        (["api", "show", "x", "--page", "0"], "1 or more"),
+        (["memory", "search", "x", "--limit", "21"], "1 to 20"),
+        (["memory", "timeline", "--before", "-1"], "0 to 50"),
+        (["graph", "find", "x", "--limit", "0"], "1 to 500"),
+    ],
+)
+def test_misuse_is_one_line_that_says_what_to_do(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(words, capsys)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("Error: ")
+    assert said in err
+
+
+def test_nothing_found_is_one_for_everything_that_can_be_looked_for(
+    project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    for words in (
+        ["fetch", "code:zzz.py"],
+        ["fetch", "obs:zzz"],
+        ["docs", "status", "zzz"],
+        ["docs", "remove", "zzz"],
+        ["api", "show", "zzz"],
+        ["api", "search", "zzz"],
+        ["memory", "show", "zzz"],
+        ["memory", "timeline"],
+        ["forget-project", "zzz"],
+    ):
+        assert ended(words, capsys)[0] == 1, words
+    for words in (["index", "missing"], ["install", "emacs"], ["docs", "search"], ["forget-project"]):
+        assert ended(words, capsys)[0] == 2, words
+
+
+class FullDisk(io.StringIO):
+    """A stream that cannot be written."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_output_that_cannot_be_written_is_one_clean_line(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in (["status"], ["--help"], ["completion", "bash"]):
+        monkeypatch.setattr(sys, "stdout", FullDisk())
+        code, _, err = ended(words, capsys)
+        assert (code, err) == (1, "Error: the output could not be written (No space left on device)\n"), words
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device there")
+def test_a_full_disk_and_a_closed_pipe_end_a_process_without_a_traceback(home: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "deltos", "status"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (1, 1, False)
+    piped = subprocess.run(f"{sys.executable} -P -m deltos --help | true", shell=True, capture_output=True, text=True)
+    assert piped.stderr == ""
+
+
+def test_projects_are_called_by_name_and_forgotten_only_when_that_is_wanted(
+    project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["index", str(project)])
+    assert capsys.readouterr().out.startswith("project: 3 files parsed")
+    assert "\nproject  " in ended(["status"], capsys)[1]
+    (database,) = (home / "projects").glob("*.db")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    code, _, err = ended(["forget-project", "project"], capsys)
+    assert (code, "index of project" in err, database.exists()) == (1, True, True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    code, out, _ = ended(["forget-project", str(project)], capsys)
+    assert (code, "removed: index of project" in out) == (0, True)
+    assert list((home / "projects").glob("*")) == []
+    assert ended(["code", "search", "clear_cache", "--project", str(project)], capsys)[0] == 0, "it comes back"
+
+
+def test_gc_removes_what_is_gone_or_damaged_and_nothing_else(
+    project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["index", str(project)])
+    (home / "projects" / "x-1.db.corrupt-20260101-000000").write_bytes(b"x" * 10)
+    assert ended(["gc", "--yes"], capsys)[1].endswith("0.0 MB are free again.\n")
+    (left,) = (home / "projects").glob("*.db")
+    assert list((home / "projects").glob("*.corrupt*")) == []
+    assert left.name.startswith("project-")
+    project.rename(project.with_name("elsewhere"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert ended(["gc"], capsys)[0] == 1, "nobody said yes"
+    assert left.exists()
+    assert len(json.loads(ended(["gc", "--yes", "--json"], capsys)[1])["removed"]) == 1
+    assert list((home / "projects").iterdir()) == []
+    assert ended(["gc"], capsys)[1] == "There is nothing to remove.\n"
+
+
+def test_names_are_as_long_as_it_takes_to_tell_projects_apart() -> None:
+    roots = [Path("/a/shop"), Path("/b/shop"), Path("/b/site")]
+    assert names_of(roots) == {roots[0]: "a/shop", roots[1]: "b/shop", roots[2]: "site"}
+
+
+def test_doctor_mends_a_damaged_index_and_a_client_that_starts_nothing(
+    project: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    main(["index", str(project)])
+    (database,) = (home / "projects").glob("*.db")
+    database.write_bytes(b"not a database" * 1000)
+    main(["install", "cursor", "--no-hooks", "--command", "/no/such/deltos"])
+    capsys.readouterr()
+    code, out, _ = ended(["doctor"], capsys)
+    assert code == 1
+    assert "BAD  client cursor: /no/such/deltos mcp: it does not start (No such file or directory)" in out
+    assert "`deltos doctor --fix` would: set " in out
+    assert ended(["doctor", "--fix", "--yes"], capsys)[0] == 0
+    code, out, _ = ended(["doctor"], capsys)
+    assert (code, "BAD" in out) == (0, False)
+    assert "ok   client cursor: starts " in out
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The texts of a module that can reach somebody: no docstrings, no names."""
+    tree = ast.parse(path.read_text("utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.value
+
+
+def test_every_text_that_names_a_tool_names_a_command_at_a_shell() -> None:
+    tools = [tool["listing"]["name"] for tool in json.loads(MANIFEST_PATH.read_text("utf-8"))["tools"]]
+    tools = [name for name in tools if "_" in name]
+    assert len(tools) > 10
+    seen = 0
+    for path in SOURCE.rglob("*.py"):
+        if path.name in FOR_AGENTS or "server" in path.relative_to(SOURCE).parts:
+            continue
+        for text in _texts(path):
+            if " " in text.strip() and any(tool in text for tool in tools):
+                seen += 1
+                said = name_commands(text)
+                assert not any(tool in said for tool in tools), (path.name, said)
+    assert seen > 10
+
+
+def test_completion_knows_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
+    places = {place.words: place for place in places_of(parser())}
+    assert {"find", "refs"} <= places["graph",].commands.keys()
+    assert places["token", "create"].values["--scope"] == ("read", "write", "admin")
+    assert "--project" in places["index",].options or places["index",].takes_files
+    for shell in ("bash", "zsh", "fish", "powershell"):
+        code, script, _ = ended(["completion", shell], capsys)
+        assert code == 0
+        for word in ("memory", "timeline", "forget-project", "concise", "dry-run"):
+            assert word in script, (shell, word)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash there")
+def test_bash_completes_commands_verbs_and_values(capsys: pytest.CaptureFixture[str]) -> None:
+    script = ended(["completion", "bash"], capsys)[1]
+    asked = ["me", "memory tim", "code search x --conc", "token create x --scope r"]
+    lines = [
+        f"COMP_WORDS=(deltos {words}); COMP_CWORD={len(words.split())}; _deltos; echo ${{COMPREPLY[@]}}"
+        for words in asked
+    ]
+    done = subprocess.run(["bash", "-c", "\n".join([script, *lines])], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["memory", "timeline", "--concise", "read"], done.stderr
+
+
+@pytest.mark.parametrize(("shell", "flag"), [("zsh", "-n"), ("fish", "-n"), ("bash", "-n")])
+def test_the_script_is_one_of_its_shell(
+    shell: str, flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} there")
+    file = tmp_path / "script"
+    file.write_text(ended(["completion", shell], capsys)[1])
+    done = subprocess.run([shell, flag, str(file)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+class Terminal(io.StringIO):
+    """What a person looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_gets_colours_unless_they_are_not_wanted_and_nobody_elses_acts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for no_color in (False, True):
+        if no_color:
+            monkeypatch.setenv("NO_COLOR", "1")
+        raw = Terminal()
+        monkeypatch.setattr(sys, "stdout", Guarded(raw))
+        looks.print_styled(looks.Styled("ok", looks.GOOD), looks.Styled(" evil\x1b[2J"))
+        looks.print_table([looks.Column("name", looks.MARKED)], [["evil\x1b[31m"]], [])
+        drawn = raw.getvalue()
+        assert ("\x1b[" in drawn) is not no_color
+        assert "\x1b[2J" not in drawn
+        assert "\x1b[31mevil" not in drawn
+        assert "evil␛[2J" in drawn
+        assert "evil␛[31m" in drawn
+    monkeypatch.setenv("TERM", "dumb")
+    assert not looks.is_looked_at(Terminal())
+
+
+def test_rich_is_not_imported_where_nobody_looks() -> None:
+    probe = "import sys; from deltos.cli.main import main; main(['status']); sys.exit('rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-P", "-c", probe], capture_output=True, env={**os.environ}).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+def test_the_server_says_on_a_terminal_what_it_waits_for(home: Path) -> None:
+    controller, terminal = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "deltos", "mcp"],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(terminal)
+    assert process.stderr is not None
+    assert "waits for an MCP client" in process.stderr.readline()
+    os.write(controller, b"\x04")  # Ctrl-D
+    assert process.wait(60) == 0
+    process.stderr.close()
+    os.close(controller)

@@ -1,0 +1,36 @@
+"""Entries of a YAML mapping are put in and taken out by lines; the rest of the text stays as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltos.clients.formats import YAML, Put, Remove, change_text
+from deltos.errors import BadConfiguration
+
+ENTRY = {"cmd": "/usr/bin/deltos", "args": ["mcp"], "envs": {}}
+PATH = ("extensions", "deltos")
+TEXTS = [
+    "",
+    "GOOSE_MODEL: x\n",
+    "GOOSE_MODEL: x",
+    "# mine\nextensions:\n  developer:\n    enabled: true   # yes\n\n# after\nGOOSE_MODEL: x\n",
+    "extensions:\n    developer: {enabled: true}\nother: 1\n",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_an_entry_comes_and_goes_without_a_trace(text: str) -> None:
+    there = change_text(YAML, text, [Put(PATH, ENTRY)])
+    assert YAML.read(there)["extensions"]["deltos"] == ENTRY  # type: ignore[index, call-overload]
+    for line in text.splitlines():
+        assert line in there.splitlines()
+    again = change_text(YAML, there, [Put((*PATH, "cmd"), "/opt/deltos")])
+    assert YAML.read(again)["extensions"]["deltos"]["cmd"] == "/opt/deltos"  # type: ignore[index, call-overload]
+    gone = change_text(YAML, again, [Remove(PATH)])
+    assert gone.rstrip("\n") == text.rstrip("\n")
+
+
+@pytest.mark.parametrize("text", ["extensions: {a: {b: 1}}\n", "extensions: 3\n", "a: [1\n", "- a\n"])
+def test_what_cannot_be_edited_by_lines_is_refused(text: str) -> None:
+    with pytest.raises(BadConfiguration):
+        change_text(YAML, text, [Put(PATH, ENTRY)])
