@@ -262,7 +262,7 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
-        print(render_nothing(arguments.query, found.searched, app.domains.docs.library.statuses(), apis))
+        print(render_nothing(arguments.query, found.searched, app.domains.docs.library.statuses(), apis, found.note))
     return 0 if found.passages else 1
 
 

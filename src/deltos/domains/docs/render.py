@@ -94,7 +94,9 @@ def shown_path(location: str, project_root: Path) -> str:
     return location.removeprefix(root) if location.startswith(root) else told(location)
 
 
-def render_nothing(query: str, searched: DocsTotals, statuses: Sequence[SourceStatus], apis: Sequence[str] = ()) -> str:
+def render_nothing(
+    query: str, searched: DocsTotals, statuses: Sequence[SourceStatus], apis: Sequence[str] = (), note: str = ""
+) -> str:
     """That nothing was found, what was searched (`apis` by name), and whether that is all there is."""
     lines = [
         f"No results found for query: {query}",
@@ -107,6 +109,8 @@ def render_nothing(query: str, searched: DocsTotals, statuses: Sequence[SourceSt
         lines.append(f"Not complete: {', '.join(died)} (the crawl was interrupted; recrawl_source goes on with it).")
     if cut := [f"{s.source.name} ({s.reason})" for s in statuses if s.state.startswith("READY") and s.reason]:
         lines.append(f"Not complete: {_some(cut)}.")
+    if note:
+        lines.append(note)
     if statuses:
         lines.append(f"Sources: {_some([s.source.name for s in statuses])}.")
     elif not apis:

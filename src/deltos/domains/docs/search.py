@@ -11,6 +11,7 @@ from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
 from deltos.domains.docs.rank import ChunkSimilarities, order
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable
+from deltos.model import BEHIND_NOTE
 from deltos.text.words import asked_words, shared_words
 
 if TYPE_CHECKING:
@@ -89,15 +90,21 @@ class DocsSearch:
     def search(self, question: DocsRequest) -> DocsResults:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
+        descriptions = self._descriptions(question)  # likewise: those that a search itself makes would not be seen
         with self._store.snapshot():
             ids = [source.id for source in self._sources(question)]
             found = self.candidates(question.query, ids)
-            descriptions = self._descriptions(question)
             every = merge(self._documentation(question, found), descriptions)
             passages = tuple(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            return DocsResults(passages, searched, found.note, len(every), is_least)
+            return DocsResults(passages, searched, self._note(question, found), len(every), is_least)
+
+    def _note(self, question: DocsRequest, found: Candidates) -> str:
+        """Why less may have been found than there is."""
+        is_behind = self._apis.is_behind and bool(self.apis_of(question))
+        behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
+        return " ".join(filter(None, (found.note, behind)))
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""

@@ -58,7 +58,7 @@ class DocsTools:
         found = self.docs.search.search(question)
         if found.searched is not None:
             apis = self.docs.search.apis_of(question)
-            return Answer(render_nothing(query, found.searched, self._library.statuses(), apis))
+            return Answer(render_nothing(query, found.searched, self._library.statuses(), apis, found.note))
         return render_passages(
             found.passages,
             project_root=call.session.project_root(),
