@@ -76,6 +76,16 @@ def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path) -> No
     app.close()
 
 
+def test_an_api_is_compared_by_meaning_in_the_first_answer_after_it_was_added(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    paths = {"/pets": {"post": {"summary": "Create a pet"}}, "/stores": {"get": {"summary": "List stores"}}}
+    (tmp_path / "pets.json").write_text(json.dumps({**SPEC, "paths": paths}))
+    desk = Desk(app.tools(), tmp_path)
+    desk.call("add_source", url="pets.json", name="pets")
+    assert "POST /pets" in desk.call("search_docs", query="register a new animal", source="pets").text
+    app.close()
+
+
 def test_documents_that_could_not_be_read_are_named_wherever_sources_are_listed(tmp_path: Path) -> None:
     app = App(Config(tmp_path / "home"))
     shop = tmp_path / "shop"

@@ -54,6 +54,11 @@ class SharedApis:
         hits = self.domains.apis.searcher.search(query, api_name=api_name, types=types, limit=limit, brief=True)
         return [_passage(hit) for hit in hits]
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether parts of APIs are not compared by meaning yet."""
+        return self.domains.apis.searcher.is_behind
+
     def names(self) -> dict[str, str]:
         """A line about each API by its name."""
         library = self.domains.apis.library

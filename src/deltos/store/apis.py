@@ -108,6 +108,9 @@ class ApiDescriptions(Protocol):
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
         """The units of some kinds, in the order of the document."""
 
+    def unit_ids(self, api_id: int) -> list[int]:
+        """The ids of all units of an API."""
+
     def unit(self, api_id: int, key: str) -> UnitRow | None:
         """The unit of that key."""
 

@@ -47,6 +47,7 @@ class Descriptions:
     """Keeps API descriptions: anything that says openapi is one."""
 
     added: dict[str, FoundDescription] = field(default_factory=dict)
+    is_behind: bool = False
 
     def recognises(self, data: bytes) -> bool:
         return b"openapi" in data

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.docs.render import render_passages
+from deltos.domains.docs.model import FoundDescription
+from deltos.domains.docs.render import render_nothing, render_passages
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.docs.tools import DocsTools, docs_tools
 from deltos.errors import BadArgument, NotFound
 from deltos.excerpts import Excerpts, ShownBefore
+from deltos.store.documents import DocsTotals
 from tests import calling
 from tests.domains.docs.test_packages import install, web_kit
 
@@ -95,6 +97,15 @@ def test_nothing_found_says_what_was_searched(agent: Agent) -> None:
     agent.desk.crawl(source_id)
     assert "Searched 1 chunks of 1 pages in 1 sources." in agent.text("search_docs", query="quokka")
     assert "Sources: manual." in agent.text("search_docs", query="quokka")
+
+
+def test_answers_say_when_apis_are_not_compared_by_meaning_yet(agent: Agent) -> None:
+    agent.desk.descriptions.added["pets"] = FoundDescription("pets", "pets.json", "1")
+    assert "by meaning yet" not in agent.text("search_docs", query="animals")
+    agent.desk.descriptions.is_behind = True
+    note = "Not all parts of APIs are compared by meaning yet: ask again."
+    assert note in agent.text("search_docs", query="animals")
+    assert note in render_nothing("animals", DocsTotals(0, 0, 0), [], ["pets"], note)
 
 
 def test_an_empty_query_and_an_unknown_source_are_errors(agent: Agent) -> None:

@@ -133,8 +133,7 @@ def _near(
 ) -> list[FoundUnit]:
     """The units nearest in meaning, of one API where one is asked for."""
     if api_id is not None:
-        wanted = kinds or tuple(TYPE_OF_KIND)
-        similarities = similarities.among({unit.id for unit in store.units(api_id, wanted)})
+        similarities = similarities.among(store.unit_ids(api_id))
     return store.found(similarities.near(_NEAREST_LOOKED_AT), api_id=api_id, kinds=kinds, without=without)
 
 

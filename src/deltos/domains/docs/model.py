@@ -117,6 +117,10 @@ class ApiCatalog(Protocol):
     def search(self, query: str, /, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
         """Operations and schemas that match, best first."""
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether parts of APIs are not compared by meaning yet."""
+
     def names(self) -> dict[str, str]:
         """A line about each API by its name."""
 
@@ -150,6 +154,11 @@ class NoApis:
     def search(self, *_: object, **__: object) -> list[Passage]:
         """Nothing is found."""
         return []
+
+    @property
+    def is_behind(self) -> bool:
+        """There is nothing to compare."""
+        return False
 
     def names(self) -> dict[str, str]:
         """There is none."""

@@ -15,6 +15,7 @@ from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
+from deltos.model import BEHIND_NOTE
 from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
@@ -93,19 +94,26 @@ class DocsSearch:
     def search(self, question: DocsRequest) -> DocsResults:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
+        descriptions = self._descriptions(question)  # likewise: those that a search itself makes would not be seen
         with self._store.snapshot():
             sources = self._sources(question)
             ids = [source.id for source in sources]
             found = self.candidates(question.query, ids)
-            descriptions = self._descriptions(question)
             if question.version and not sources and not self.apis_of(question):
                 raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
             every = merge(self._documentation(question, found), descriptions)
             passages = tuple(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            notes = filter(None, (found.note, _versions_note(sources) if question.source else ""))
-            return DocsResults(passages, searched, " ".join(notes), len(every), is_least)
+            note = self._note(question, found, sources)
+            return DocsResults(passages, searched, note, len(every), is_least)
+
+    def _note(self, question: DocsRequest, found: Candidates, sources: Sequence[SourceRow]) -> str:
+        """Why less may have been found than there is, and which versions were searched."""
+        is_behind = self._apis.is_behind and bool(self.apis_of(question))
+        behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
+        versions = _versions_note(sources) if question.source else ""
+        return " ".join(filter(None, (found.note, behind, versions)))
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """The sources that the question is about; a name or version that does not exist is an error that says so."""

@@ -135,6 +135,10 @@ class SqliteApis:
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND kind IN ({marks}) ORDER BY id"
         return [UnitRow(*row) for row in self._database.read().execute(query, (api_id, *kinds))]
 
+    def unit_ids(self, api_id: int) -> list[int]:
+        # From the index by pointer alone: bodies lie between the rows of the table.
+        return [row[0] for row in self._database.read().execute("SELECT id FROM api_unit WHERE api_id = ?", (api_id,))]
+
     def unit(self, api_id: int, key: str) -> UnitRow | None:
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND key = ? AND kind <> 'fragment'"
         row = self._database.read().execute(query, (api_id, key)).fetchone()
