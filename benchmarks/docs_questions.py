@@ -138,9 +138,9 @@ def _check_out(site: Row, folder: Path) -> None:
     listed = _output([*git, "ls-tree", "-r", "-z", site["commit"], f"{site['folder']}/"]).decode()
     for entry in listed.split("\0"):
         meta, _, path = entry.partition("\t")
-        if path.endswith(DOCUMENTS):
-            content = _output([*git, "cat-file", "blob", meta.split()[2]])
-            _write(folder / path.removeprefix(f"{site['folder']}/"), content)
+        relative = path.removeprefix(f"{site['folder']}/")
+        if path.endswith(DOCUMENTS) and relative not in site["left_out"]:
+            _write(folder / relative, _output([*git, "cat-file", "blob", meta.split()[2]]))
 
 
 def _output(command: Sequence[str]) -> bytes:
@@ -226,13 +226,27 @@ def print_table(asked: str, questions: Sequence[Question], found: dict[str, Foun
 
 
 def print_misses(questions: Sequence[Question], answers: dict[str, list[Row]], found: dict[str, Found]) -> None:
-    """The questions whose lines are not in the default answer, where they should be and what came first."""
+    """The questions whose lines are not in the default answer: where they were found, what was wanted, what came."""
     for question in questions:
-        if not found[question.id].in_budget:
-            (target, *_) = question.targets
-            first = [f"{page_of(row).rpartition('/')[2]} > {row['section']}" for row in answers[question.id][:3]]
-            print(f"\n{question.id} {question.kind}: {question.query}\n  wanted {target.path} {target.heading}")
-            print(f"  {found[question.id]}\n  " + "\n  ".join(first))
+        if found[question.id].in_budget:
+            continue
+        results = answers[question.id]
+        page, lines = ranks(question, results)
+        wanted = ", ".join(f"{target.path} {target.heading}" for target in question.targets)
+        print(f"\n{question.id} {question.kind}: {question.query}\n  wanted {wanted}; page {page}, lines {lines}")
+        for result in results[:3]:
+            print(f"  {page_of(result).rpartition(f'/{question.site}/')[2]}: {result['section']}")
+
+
+def ranks(question: Question, results: Sequence[Row]) -> tuple[int, int]:
+    """Which result is the first from a page that answers, and which the first that shows its lines; 0 for none."""
+    page = 0
+    for rank, result in enumerate(results, 1):
+        targets = [target for target in question.targets if target.is_page_of(result, question.site)]
+        page = page or (rank if targets else 0)
+        if any(target.is_shown_by(squashed(result["text"])) for target in targets):
+            return page, rank
+    return page, 0
 
 
 def main() -> None:
