@@ -6,7 +6,10 @@ STAMP := $(VENV)/.installed
 NODE := tests/node
 NODE_STAMP := $(NODE)/node_modules/.installed
 
-.PHONY: venv node demo test tests coverage check conformance bench fuzz manifest package clean
+UI_STAMP := ui/node_modules/.installed
+CHROMIUM_STAMP := $(VENV)/.chromium
+
+.PHONY: venv node chromium ui pictures demo test tests coverage check conformance bench fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -24,6 +27,26 @@ $(NODE_STAMP): $(STAMP) $(NODE)/package.json $(NODE)/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --no-save --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
+# What the page for people is built with; the built files are committed, so that nobody needs it to install Deltos.
+$(UI_STAMP): $(STAMP) ui/package.json ui/package-lock.json
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --no-save --prefix ui --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
+ui: $(UI_STAMP)
+	$(BIN)/python -P scripts/ui_types.py
+	cd ui && PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin/tsc --noEmit
+	cd ui && "$(CURDIR)/$(BIN)/node" build.mjs
+
+# The browser that tests drive: the distribution's own, never a download.
+chromium: $(CHROMIUM_STAMP)
+
+$(CHROMIUM_STAMP): $(STAMP)
+	command -v chromium || { if [ "$$(id -u)" = 0 ]; then apt-get install -y chromium; else sudo apt-get install -y chromium; fi; }
+	touch $@
+
+pictures: $(CHROMIUM_STAMP)
+	$(BIN)/python -m tests.ui.pictures docs/pictures
+
 demo: venv
 	$(BIN)/python -m demo
 
@@ -32,16 +55,17 @@ check: venv
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_patterns.py
+	$(BIN)/python -P scripts/ui_types.py --check
 
 # Both at the same time: mypy alone takes minutes on one core.
-test: node
+test: node chromium $(UI_STAMP)
 	$(MAKE) --jobs=2 check tests
 
-tests: node
+tests: node chromium $(UI_STAMP)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # The same tests, half as fast again: every process that they start is traced.
-coverage: check node
+coverage: check node chromium $(UI_STAMP)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 conformance: node

@@ -46,6 +46,7 @@ class Config:
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
+    keeps_calls: bool = True  # the ring of the last calls, for the page
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
 
     @property
@@ -70,6 +71,7 @@ class Config:
             embedding=_embedding(environ),
             repeat_excerpts=_is_on(environ.get("DELTOS_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
+            keeps_calls=environ.get("DELTOS_CALL_LOG", "").strip() not in ("0", "off", "false"),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
         )
 

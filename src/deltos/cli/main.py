@@ -21,6 +21,7 @@ _COMMANDS = {
     "docs": "docs",
     "api": "api",
     "memory": "memory",
+    "ui": "ui",
     "status": "status",
     "doctor": "doctor",
     "install": "install",
