@@ -82,6 +82,14 @@ function Drawing({ page, mode, open }: { page: GraphPage; mode: string; open: (n
 function Canvas({ page, open }: { page: GraphPage; open: (node: GraphNode) => void }): VNode {
   const area = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState("");
+  const [theme, setTheme] = useState(0);
+  useEffect(() => {
+    const follow = () => setTheme((before) => before + 1);
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", follow);
+    addEventListener("deltos-theme", follow);
+    return () => { system.removeEventListener("change", follow); removeEventListener("deltos-theme", follow); };
+  }, []);
   useEffect(() => {
     let sigma: Sigma | undefined;
     let ended = false;
@@ -109,7 +117,7 @@ function Canvas({ page, open }: { page: GraphPage; open: (node: GraphNode) => vo
       }
     }, (error: unknown) => setProblem(String(error)));
     return () => { ended = true; sigma?.kill(); };
-  }, [page]);
+  }, [page, theme]);
   return <>{problem && <Problem text={problem} />}<div class="sigma" ref={area} role="img" aria-label={`${counted(page.nodes.length, "node")} and ${counted(page.edges.length, "edge")}`} /></>;
 }
 

@@ -43,17 +43,27 @@ function blocks(lines: string[], depth = 0): ComponentChildren[] {
       const end = run(lines, at, (each) => ITEM.test(each) || /^\s{2,}\S/.test(each));
       found.push(list(lines.slice(at, end)));
       at = end;
-    } else if (line.includes("|") && TABLE_LINE.test((lines[at + 1] ?? "").slice(0, LONGEST_RULE))) {
+    } else if (beginsTable(lines, at)) {
       const end = run(lines, at + 2, (each) => each.includes("|"));
       found.push(table([line, ...lines.slice(at + 2, end)]));
       at = end;
     } else {
-      const end = run(lines, at + 1, (each) => each.trim() !== "" && !FENCE.test(each) && !HEADING.test(each) && !ITEM.test(each));
+      let end = at + 1;
+      while (end < lines.length && !beginsBlock(lines, end)) end += 1;
       found.push(<p>{inline(lines.slice(at, end).join("\n"))}</p>);
       at = end;
     }
   }
   return found;
+}
+
+function beginsTable(lines: string[], at: number): boolean {
+  return lines[at]!.includes("|") && TABLE_LINE.test((lines[at + 1] ?? "").slice(0, LONGEST_RULE));
+}
+
+function beginsBlock(lines: string[], at: number): boolean {
+  const line = lines[at]!;
+  return !line.trim() || FENCE.test(line) || HEADING.test(line) || ITEM.test(line) || beginsTable(lines, at);
 }
 
 function closing(lines: string[], from: number, fence: string): number {

@@ -220,7 +220,7 @@ export interface ModulesPage {
   cycles: Cycle[];
 }
 
-/** A symbol of a drawn graph; `ring` is its distance from the middle. */
+/** A symbol of a drawn graph, and where it lies; `ring` is its distance from the middle. */
 export interface GraphNode {
   id: string;
   label: string;
@@ -229,6 +229,8 @@ export interface GraphNode {
   line: number;
   ring: number;
   is_test: boolean;
+  x: number;
+  y: number;
 }
 
 /** That one symbol uses another. */
@@ -246,6 +248,7 @@ export interface GraphPage {
   edges: GraphEdge[];
   left_out: number;
   others: string[];
+  radii: number[];
 }
 
 /** What a tool answered, as an agent gets it. */

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.cycles import find_cycles
 from deltos.errors import BadArgument
 from deltos.ui import structs
+from deltos.ui.draw import lay_out
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
         for other in others:
             node = _node(other, 2)
             _add(nodes, edges, node, structs.GraphEdge(middle, node.id, kind, certain=True))
-    return _page(target, nodes.values(), edges.values(), targets, MOST_AROUND)
+    page = _page(target, nodes.values(), edges.values(), targets, MOST_AROUND)
+    return lay_out(page, by_sides=True)
 
 
 def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
@@ -93,7 +95,8 @@ def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
         source, used = by_number.get(row.source_id), by_number.get(row.target_id)
         if source and used and row.certain and ring_of[source] > ring_of[used]:
             edges.setdefault((source, used, row.kind), structs.GraphEdge(source, used, row.kind, row.certain))
-    return _page(target, nodes.values(), edges.values(), targets, MOST_IMPACT)
+    page = _page(target, nodes.values(), edges.values(), targets, MOST_IMPACT)
+    return lay_out(page, by_sides=False)
 
 
 def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from deltos.ui.asked import Asked
 
 MOST_FAILURES = 200
+_RESOLVED = frozenset(name for family in FAMILIES for name in family.languages)
 
 
 def project_health(asked: Asked) -> structs.ProjectHealth:
@@ -37,9 +38,7 @@ def project_health(asked: Asked) -> structs.ProjectHealth:
             failures=[structs.FailedPath(each.path, each.reason) for each in failures[:MOST_FAILURES]],
         )
         languages = [
-            structs.LanguageShare(
-                name or "other", files, is_resolved=any(name in family.languages for family in FAMILIES)
-            )
+            structs.LanguageShare(name or "other", files, is_resolved=name in _RESOLVED)
             for name, files in sorted(totals.languages.items(), key=lambda item: (-item[1], item[0]))
         ]
         return structs.ProjectHealth(

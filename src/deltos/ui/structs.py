@@ -248,7 +248,7 @@ class ModulesPage(Struct, frozen=True):
 
 
 class GraphNode(Struct, frozen=True):
-    """A symbol of a drawn graph; `ring` is its distance from the middle."""
+    """A symbol of a drawn graph, and where it lies; `ring` is its distance from the middle."""
 
     id: str
     label: str
@@ -257,6 +257,8 @@ class GraphNode(Struct, frozen=True):
     line: int
     ring: int
     is_test: bool
+    x: float = 0.0
+    y: float = 0.0
 
 
 class GraphEdge(Struct, frozen=True):
@@ -276,6 +278,7 @@ class GraphPage(Struct, frozen=True):
     edges: list[GraphEdge]
     left_out: int
     others: list[str]
+    radii: list[float] = []
 
 
 class ToolText(Struct, frozen=True):
