@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
+from deltos.server.deadline import end_within
 from deltos.server.http.connection import with_head_timeout
 from deltos.server.http.guard import HostGuard
 from deltos.server.http.metrics import Metrics
@@ -28,6 +29,7 @@ from deltos.server.workbench import Workbench
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from types import FrameType
 
     from deltos.config import Config
     from deltos.tool import Toolbox
@@ -70,6 +72,16 @@ def serve_ui(
     return 0
 
 
+class PageServer(uvicorn.Server):
+    """Ends by itself after a signal, so that files are closed; a second signal ends at once."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
+        """Answer a signal."""
+        end_within(END_SECONDS + CLOSE_SECONDS + 1)
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
 async def _serve(options: UiOptions, sessions: PageSessions, workbench: Workbench, listening: socket.socket) -> None:
     async def admit(_token: str) -> Caller:
         return Caller(Conversation(options.start), client="page", name="owner")
@@ -88,4 +100,4 @@ async def _serve(options: UiOptions, sessions: PageSessions, workbench: Workbenc
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=END_SECONDS,
     )
-    await uvicorn.Server(config).serve(sockets=[listening])
+    await PageServer(config).serve(sockets=[listening])
