@@ -6,7 +6,9 @@ STAMP := $(VENV)/.installed
 NODE := tests/node
 NODE_STAMP := $(NODE)/node_modules/.installed
 
-.PHONY: venv node browser demo test tests coverage check conformance clients wheels bench fuzz manifest package clean
+UI_STAMP := ui/node_modules/.installed
+
+.PHONY: venv node browser ui pictures demo test tests coverage check conformance clients wheels bench fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -30,6 +32,21 @@ browser:
 		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends chromium; } \
 		|| echo "No Chromium: install one, or tests fail" >&2
 
+# What the page for people is built with; the built files are committed, so that nobody needs it to install Deltos.
+$(UI_STAMP): $(STAMP) ui/package.json ui/package-lock.json
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --no-save --prefix ui --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
+ui: $(UI_STAMP)
+	$(BIN)/python -P scripts/ui_types.py
+	cd ui && PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin/tsc --noEmit
+	cd ui && "$(CURDIR)/$(BIN)/node" build.mjs
+
+# What README and docs show, out of real output and a real browser.
+pictures: venv browser
+	$(BIN)/python -m scripts.pictures
+	$(BIN)/python -m tests.ui.pictures docs/pictures
+
 demo: venv
 	$(BIN)/python -m demo
 
@@ -38,16 +55,17 @@ check: venv
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_patterns.py
+	$(BIN)/python -P scripts/ui_types.py --check
 
 # Both at the same time: mypy alone takes minutes on one core.
-test: node browser
+test: node browser $(UI_STAMP)
 	$(MAKE) --jobs=2 check tests
 
-tests: node browser
+tests: node browser $(UI_STAMP)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # The same tests, half as fast again: every process that they start is traced.
-coverage: check node browser
+coverage: check node browser $(UI_STAMP)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 conformance: node

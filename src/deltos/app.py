@@ -17,7 +17,7 @@ from deltos.domains.graph.index import GraphIndexer
 from deltos.domains.history.index import HistoryIndexer
 from deltos.errors import DeltosError, StoreError
 from deltos.isolated.process import Workers
-from deltos.open_stores import has_library, open_library, open_observations, open_projects
+from deltos.open_stores import has_library, open_calls, open_library, open_observations, open_projects
 from deltos.store.private import mend_folder
 from deltos.workspace.projects import Projects
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from deltos.guarded import GuardedParser
     from deltos.meaning import Meaning
     from deltos.model import Project
+    from deltos.store.calls import CallRecords
     from deltos.store.library import LibraryStore
     from deltos.store.vectors import VectorRecords
     from deltos.tool import Prompt, Resource, Tool
@@ -183,6 +184,7 @@ class App:
         self.config = config
         mend_folder(config.home)
         self.domains = OpenedDomains(config)
+        self._closing = ExitStack()
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
@@ -271,6 +273,18 @@ class App:
         return Comparison(shared_model())(question, texts)
 
     @cached_property
+    def calls(self) -> CallRecords | None:
+        """The ring of the last calls; None where the user wants none kept, or nothing can be written."""
+        if not self.config.keeps_calls:
+            return None
+        try:
+            records = open_calls(self.config.home)
+        except (StoreError, OSError):  # a full or read-only disk: no call fails for want of its note
+            return None
+        self._closing.callback(records.close)
+        return records
+
+    @cached_property
     def links(self) -> Links:
         """What the enabled domains know about each other's things."""
         from deltos.federation.links import Links
@@ -285,3 +299,4 @@ class App:
     def close(self) -> None:
         """Stop background work and close all files."""
         self.domains.close()
+        self._closing.close()

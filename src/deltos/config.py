@@ -49,6 +49,7 @@ class Config:
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
     logins: Logins = NO_LOGINS
     browser: str = ""
+    keeps_calls: bool = True  # the ring of the last calls, for the page
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
 
     @property
@@ -75,6 +76,7 @@ class Config:
             toolsets_may_change=not fixed,
             logins=Logins.from_environment(environ),
             browser=environ.get("DELTOS_BROWSER", ""),
+            keeps_calls=environ.get("DELTOS_CALL_LOG", "").strip() not in ("0", "off", "false"),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
         )
 

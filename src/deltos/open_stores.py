@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from deltos.store.calls import CallRecords
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
     from deltos.store.project import ProjectStores
@@ -61,3 +62,10 @@ def open_tokens(home: Path) -> TokenRecords:
     from deltos.store.sqlite.tokens import SqliteTokens
 
     return SqliteTokens(home)
+
+
+def open_calls(home: Path) -> CallRecords:
+    """The ring of the last calls of tools."""
+    from deltos.store.sqlite.calls import SqliteCalls
+
+    return SqliteCalls(home)

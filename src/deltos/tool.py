@@ -77,6 +77,19 @@ class Answer:
     original_characters: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class CallNote:
+    """What is told of a call that has ended, for whoever keeps a log of them."""
+
+    tool: str
+    client: str
+    arguments: str
+    seconds: float
+    shown_characters: int
+    original_characters: int
+    is_error: bool
+
+
 class Session(Protocol):
     """What one client's conversation remembers between calls."""
 
@@ -209,6 +222,16 @@ class Prompt:
     write: Callable[[Call], str]
 
 
+class Pages(Protocol):
+    """What the page for people asks for, by name; answers are JSON."""
+
+    def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
+        """Something to look at."""
+
+    def change(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
+        """Change something; what was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Toolbox:
     """All that is on offer, and how to let go of what it holds: files, threads, processes."""
@@ -218,6 +241,8 @@ class Toolbox:
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     repeat_excerpts: bool = False
+    open_pages: Callable[[], Pages] | None = None  # loaded by the first who looks
+    note_call: Callable[[CallNote], None] | None = None
 
 
 def compact_json(value: JsonObject) -> str:

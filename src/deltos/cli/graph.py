@@ -50,8 +50,12 @@ def add_commands(subparsers: Subparsers) -> None:
     cycles = add_verb(verbs, "cycles", _cycles, "list circular imports")
     context = add_verb(verbs, "context", _context, "show a symbol and its neighbourhood")
     context.add_argument("symbol", nargs="?", default="", help="a name, FILE:LINE, a file or a folder; default: all")
+    draw = add_verb(verbs, "draw", _draw, "draw a symbol's neighbourhood, or its impact, as SVG")
+    draw.add_argument("symbol", help="a name, a dotted name or FILE:LINE")
+    draw.add_argument("-o", "--output", default="-", metavar="FILE", help="where to; default: standard output")
+    draw.add_argument("--impact", action="store_true", help="what a change affects, by distance")
     stats = add_verb(verbs, "stats", _stats, "show how large the graph is and how much is resolved")
-    for verb in (find, refs, impact, cycles, context, stats):
+    for verb in (find, refs, impact, cycles, context, draw, stats):
         add_project(verb)
 
 
@@ -156,6 +160,26 @@ def _cycles(arguments: argparse.Namespace) -> int:
                 print_json({"mode": component.mode, "files": component.files, "cycle": component.cycle})
         else:
             print(name_commands_in_notes(render_cycles(found, len(search.reader.paths()), page=page).text))
+    return 0
+
+
+def _draw(arguments: argparse.Namespace) -> int:
+    from deltos.ui.draw import draw_svg
+    from deltos.ui.graph_views import around, impact
+
+    with _opened(arguments) as (search, _, _):
+        drawn = (impact if arguments.impact else around)(search, arguments.symbol)
+    picture = draw_svg(drawn, by_sides=not arguments.impact)
+    if arguments.output == "-":
+        sys.stdout.write(picture)
+        return 0
+    Path(arguments.output).write_text(picture, "utf-8", newline="\n")
+    shown = {"file": arguments.output, "symbols": len(drawn.nodes), "left_out": drawn.left_out}
+    if arguments.json:
+        print_json(shown)
+    else:
+        more = f"; {drawn.left_out} more are not drawn" if drawn.left_out else ""
+        print(f"{arguments.output}: {len(drawn.nodes)} symbols, {len(drawn.edges)} references{more}")
     return 0
 
 

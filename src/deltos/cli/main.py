@@ -23,6 +23,7 @@ _COMMANDS = {
     "docs": "docs",
     "api": "api",
     "memory": "memory",
+    "ui": "ui",
     "status": "status",
     "forget-project": "forget_project",
     "gc": "forget_project",

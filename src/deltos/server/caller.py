@@ -19,4 +19,5 @@ class Caller:
     conversation: Conversation
     level: Level = Level.ADMIN
     confinement: Confinement | None = None
+    client: str = ""  # the program, as it introduced itself
     name: str = ""  # which of several callers; empty where there is only one

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 import warnings
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,7 @@ class Surface:
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Run the tool in a thread; a cancelled call is abandoned at once and told to stop."""
-        caller = self._receive(context)
+        caller = replace(self._receive(context), client=_client_name(context))
         await _wait_for_roots(caller.conversation)
         progress = CallProgress(asyncio.get_running_loop())
         work = partial(self._workbench.run, params.name, params.arguments or {}, caller, progress)

@@ -6,8 +6,9 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from deltos.app import App
     from deltos.config import Config
-    from deltos.tool import Toolbox
+    from deltos.tool import Pages, Toolbox
 
 _log = logging.getLogger(__name__)
 
@@ -23,10 +24,20 @@ def open_toolbox(config: Config) -> Toolbox:
         app.resume()
     except DeltosError as exc:  # the library cannot be opened: its own tools say so, the others work
         _log.warning("Unfinished crawls are not gone on with: %s", exc)
+    from deltos.server.call_log import note_calls
+
     return Toolbox(
         app.tools(),
         close=app.close,
         resources=app.resources(),
         prompts=app.prompts(),
         repeat_excerpts=app.repeats_excerpts,
+        open_pages=lambda: _pages(app),
+        note_call=note_calls(lambda: app.calls),
     )
+
+
+def _pages(app: App) -> Pages:
+    from deltos.ui.views import Views  # deferred: most servers show no page
+
+    return Views(app)

@@ -9,13 +9,13 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.budget import MAX_ANSWER_CHARACTERS, cut
 from deltos.confinement import confined
 from deltos.errors import BadRequest, DeltosError, NotFound, SourceError
 from deltos.server.access import check_level
-from deltos.tool import Answer, Call, check_arguments, snake_case
+from deltos.tool import Answer, Call, CallNote, check_arguments, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     OpenToolbox = Callable[[], Toolbox]
 
+_T = TypeVar("_T")
 _NOTE_CHARACTERS = 200
 MAX_RUNNING = 32  # calls of one caller, including cancelled ones that have not stopped yet
 
@@ -40,6 +41,13 @@ class Outcome:
     is_bad_request: bool = False
     truncated: bool = False
     original_characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """That some work came to an error, told in words."""
+
+    failure: Outcome
 
 
 class Workbench:
@@ -76,26 +84,47 @@ class Workbench:
             arguments = check_arguments(tool.parameters, given)
             return tool.run(Call(arguments, caller.conversation, progress, repeat=toolbox.repeat_excerpts))
 
-        return self.attempt(work, caller)
+        started = time.monotonic()
+        outcome = self.attempt(work, caller)
+        self._note(name, given, caller, outcome, time.monotonic() - started)
+        return outcome
 
     def attempt(self, work: Callable[[Toolbox], Answer], caller: Caller) -> Outcome:
         """What comes of some work with the toolbox, held to what `caller` may reach."""
+        outcome = self.hold(lambda toolbox: _outcome(work(toolbox)), caller)
+        return outcome.failure if isinstance(outcome, Failed) else outcome
+
+    def hold(self, work: Callable[[Toolbox], _T], caller: Caller) -> _T | Failed:
+        """What `work` gives, held to what `caller` may reach; never raises."""
         if tuple(self._running.values()).count(caller.name) >= MAX_RUNNING:
-            return _failure("Too many calls that you gave up are still ending. Try again in a moment.")
+            return Failed(_failure("Too many calls that you gave up are still ending. Try again in a moment."))
         finished = threading.Event()
         self._running[finished] = caller.name
         try:
             with confined(caller.confinement):
-                return _outcome(work(self.toolbox()))
+                return work(self.toolbox())
         except DeltosError as error:
             message = caller.confinement.veiled(str(error)) if caller.confinement else str(error)
-            return _failure(message, is_bad_request=isinstance(error, BadRequest))
+            return Failed(_failure(message, is_bad_request=isinstance(error, BadRequest)))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
             traceback.print_exc()
-            return _failure(f"internal error ({type(error).__name__}). The server's log says more.")
+            return Failed(_failure(f"internal error ({type(error).__name__}). The server's log says more."))
         finally:
             del self._running[finished]
             finished.set()
+
+    def _note(self, name: str, given: Mapping[str, Any], caller: Caller, outcome: Outcome, seconds: float) -> None:
+        """Tell whoever keeps the log of calls; nothing that goes wrong there is the caller's concern."""
+        note = self._toolbox.note_call if self._toolbox else None
+        if note is None:
+            return
+        try:
+            shown = len(outcome.text)
+            original = max(shown, outcome.original_characters)
+            arguments = json.dumps(given, ensure_ascii=False, default=str)
+            note(CallNote(name, caller.client, arguments, seconds, shown, original, outcome.is_error))
+        except Exception:  # noqa: BLE001 - the call is answered, whatever becomes of its note
+            traceback.print_exc()
 
     def close(self, wait_seconds: float) -> None:
         """Give running calls a moment to see that they are cancelled, then close the toolbox."""

@@ -27,6 +27,8 @@ from deltos.server.http.guard import HostGuard, RequestGuard
 from deltos.server.http.metrics import Metrics
 from deltos.server.http.options import MCP_PATH
 from deltos.server.http.origin import OriginPolicy
+from deltos.server.http.page import Page, PageOptions
+from deltos.server.http.page_sessions import PageSessions
 from deltos.server.http.rate import RateLimit
 from deltos.server.http.refusal import refusal
 from deltos.server.http.sessions import Sessions
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Scope
 
+    from deltos.server.caller import Caller
     from deltos.server.choice import Choice
     from deltos.server.http.options import HttpOptions
     from deltos.server.http.verify import Verifier
@@ -79,8 +82,9 @@ def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, b
     sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic)
     gate = RequestGuard(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
     _describe(metrics, gate, sessions)
+    page = Page(choice.workbench, _page_options(options, conversations, verifier, rate))
     app = Starlette(
-        routes=_routes(options, gate, metrics, guarded=verifier is not None),
+        routes=[*_routes(options, gate, metrics, guarded=verifier is not None), *page.routes()],
         middleware=_authentication(verifier),
         lifespan=lambda _app: _running(manager, choice, surface),
     )
@@ -122,6 +126,30 @@ def _metadata_routes(options: HttpOptions) -> list[Route]:
         return []
     return create_protected_resource_routes(
         AnyHttpUrl(options.oauth.resource), [AnyHttpUrl(options.oauth.issuer)], list(SCOPES), "Deltos"
+    )
+
+
+def _page_options(
+    options: HttpOptions, conversations: Conversations, verifier: Verifier | None, rate: RateLimit
+) -> PageOptions:
+    """The page for people lets in whom the protocol lets in: with a token, or anyone where only this machine calls."""
+
+    async def admit(token: str) -> Caller | None:
+        if verifier is None:
+            return conversations.visitor(None, "page")
+        verified = await verifier.verify_token(token)
+        expired = verified is not None and verified.expires_at is not None and verified.expires_at < time.time()
+        if verified is None or expired:
+            return None
+        return conversations.visitor(verified, f"token {verified.client_id} {verified.subject or ''}")
+
+    return PageOptions(
+        sessions=PageSessions(time.monotonic),
+        admit=admit,
+        asks_token=verifier is not None,
+        is_open=verifier is None,
+        is_secure=options.scheme == "https",
+        rate=rate,
     )
 
 

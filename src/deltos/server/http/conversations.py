@@ -11,7 +11,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from deltos.confinement import Confinement
-from deltos.server.access import Level  # noqa: TC001 - pydantic reads the annotation
+from deltos.server.access import Level
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.http.callers import caller_of
@@ -42,13 +42,22 @@ class Conversations:
 
     def receive(self, context: ServerRequestContext[Any, Any]) -> Caller:
         """The caller behind a request."""
-        shown = _token_of(context)
         name = caller_of(context.request.scope) if context.request else ""
-        if shown is None:
-            return Caller(self._conversation(context, self._start), confinement=self._confinement, name=name)
-        confinement = self._confinement_of(shown.projects)
+        level, confinement, start = self._rights(_token_of(context))
+        return Caller(self._conversation(context, start), level, confinement, name=name)
+
+    def visitor(self, token: VerifiedToken | None, name: str) -> Caller:
+        """Whoever opens the page for people, with a conversation of its own."""
+        level, confinement, start = self._rights(token)
+        return Caller(Conversation(start), level, confinement, client="page", name=name)
+
+    def _rights(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
+        """What a token, or none, may do and reach, and where it starts."""
+        if token is None:
+            return Level.ADMIN, self._confinement, self._start
+        confinement = self._confinement_of(token.projects)
         start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
-        return Caller(self._conversation(context, start), shown.level, confinement, name)
+        return token.level, confinement, start
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
         # What the client said at its handshake is one object that lives exactly as long as its session. Requests

@@ -1,0 +1,164 @@
+"""The graph of a project as pictures need it: files as boxes, a symbol's neighbourhood, its impact by distance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.cycles import find_cycles
+from deltos.errors import BadArgument
+from deltos.ui import structs
+from deltos.ui.draw import lay_out
+from deltos.workspace.purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from deltos.domains.graph.search import GraphSearch, Target
+    from deltos.store.symbols import Symbol
+    from deltos.ui.asked import Asked
+
+MOST_FILES = 20_000
+MOST_AROUND = 300
+MOST_IMPACT = 2_000
+MOST_CYCLES = 50
+MOST_NAMES = 20
+
+
+def map_modules(asked: Asked) -> structs.ModulesPage:
+    """Every file with its size and how many files import it, and the circular imports."""
+    index = asked.index()
+
+    def read() -> structs.ModulesPage:
+        graph = index.store.graph
+        with graph.snapshot():
+            imports = graph.imports()
+            files = index.store.files()
+        used = Counter(target for _, target in {(row.path, row.target) for row in imports})
+        boxes = [
+            structs.ModuleBox(path, file.stamp.size, used[path], is_test(path)) for path, file in sorted(files.items())
+        ]
+        cycles = [
+            structs.Cycle(each.mode, list(each.files), list(each.cycle)) for each in find_cycles(imports)[:MOST_CYCLES]
+        ]
+        return structs.ModulesPage(boxes[:MOST_FILES], len(boxes), cycles)
+
+    return index.answer(lambda _: read())
+
+
+def draw_symbol(asked: Asked) -> structs.GraphPage:
+    """A symbol's neighbourhood or its impact; without a symbol, the files and who imports whom."""
+    index = asked.index()
+    symbol, mode = asked.text("symbol"), asked.text("mode") or "around"
+    if mode not in _MODES:
+        raise BadArgument(f"There is no graph '{mode[:40]}'", hint=f"Known: {', '.join(_MODES)}.")
+    search = asked.app.graph_search(index)
+    return index.answer(lambda _: _MODES[mode](search, symbol))
+
+
+def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
+    """Who uses a symbol, and what it uses."""
+    targets = search.targets(symbol)
+    target = targets[0]
+    references = search.references(target)
+    uses = [*references.certain, *references.aliased, *references.through, *references.possible]
+    context = search.context(target)
+    known = search.reader.symbols({row.source_id for row in uses})
+    middle = _id(target.first)
+    nodes = {middle: _node(target.first, 0)}
+    edges: dict[tuple[str, str, str], structs.GraphEdge] = {}
+    for row in uses:
+        source = known.get(row.source_id)
+        node = _node(source, 1) if source else _file_node(row.path, row.line, 1)
+        _add(nodes, edges, node, structs.GraphEdge(node.id, middle, row.kind, row.certain))
+    for kind, others in (("call", context.callees), ("inherit", context.bases)):
+        for other in others:
+            node = _node(other, 2)
+            _add(nodes, edges, node, structs.GraphEdge(middle, node.id, kind, certain=True))
+    page = _page(target, nodes.values(), edges.values(), targets, MOST_AROUND)
+    return lay_out(page, by_sides=True)
+
+
+def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
+    """What a change of a symbol affects, by distance; tests in the last ring."""
+    targets = search.targets(symbol)
+    target = targets[0]
+    found = search.impact(target)
+    middle = _id(target.first)
+    rings = [(ring, row) for ring, level in enumerate(found.levels, 1) for row in level]
+    rings += [(len(found.levels) + 1, row) for row in found.tests]
+    nodes = {middle: _node(target.first, 0)} | {_id(row): _node(row, ring) for ring, row in rings}
+    by_number = {row.node_id: _id(row) for _, row in rings} | dict.fromkeys(target.node_ids, middle)
+    ring_of = {name: node.ring for name, node in nodes.items()}
+    edges: dict[tuple[str, str, str], structs.GraphEdge] = {}
+    for row in search.reader.references(by_number):
+        source, used = by_number.get(row.source_id), by_number.get(row.target_id)
+        if source and used and row.certain and ring_of[source] > ring_of[used]:
+            edges.setdefault((source, used, row.kind), structs.GraphEdge(source, used, row.kind, row.certain))
+    page = _page(target, nodes.values(), edges.values(), targets, MOST_IMPACT)
+    return lay_out(page, by_sides=False)
+
+
+def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
+    """Every file, and who imports whom."""
+    imports = search.reader.imports()
+    pairs = sorted({(row.path, row.target, row.mode) for row in imports if row.path != row.target})
+    used = Counter(target for _, target, _ in pairs)
+    paths = sorted(search.reader.paths(), key=lambda path: (-used[path], path))
+    nodes = [_file_node(path, 1, 0) for path in paths[:MOST_FILES]]
+    drawn = {node.id for node in nodes}
+    edges = [structs.GraphEdge(source, target, mode, certain=True) for source, target, mode in pairs]
+    kept = [edge for edge in edges if edge.source in drawn and edge.target in drawn]
+    return structs.GraphPage("", nodes, kept, len(paths) - len(nodes), [])
+
+
+_MODES: dict[str, Callable[[GraphSearch, str], structs.GraphPage]] = {
+    "around": around,
+    "impact": impact,
+    "files": files,
+}
+
+
+def _add(
+    nodes: dict[str, structs.GraphNode],
+    edges: dict[tuple[str, str, str], structs.GraphEdge],
+    node: structs.GraphNode,
+    edge: structs.GraphEdge,
+) -> None:
+    nodes.setdefault(node.id, node)
+    key = (edge.source, edge.target, edge.kind)
+    if edge.source != edge.target and (key not in edges or edge.certain):
+        edges[key] = edge
+
+
+def _page(
+    target: Target,
+    nodes: Iterable[structs.GraphNode],
+    edges: Iterable[structs.GraphEdge],
+    targets: list[Target],
+    most: int,
+) -> structs.GraphPage:
+    """The nearest `most` symbols and the edges between them."""
+    ordered = sorted(nodes, key=lambda node: (node.ring, node.is_test, node.path, node.line))
+    kept = ordered[:most]
+    drawn = {node.id for node in kept}
+    return structs.GraphPage(
+        symbol=_id(target.first),
+        nodes=kept,
+        edges=[edge for edge in edges if edge.source in drawn and edge.target in drawn],
+        left_out=len(ordered) - len(kept),
+        others=[f"{each.first.path}:{each.first.line}" for each in targets[1:MOST_NAMES]],
+    )
+
+
+def _id(row: Symbol) -> str:
+    return f"{row.path}#{row.key}" if row.key else row.path
+
+
+def _node(row: Symbol, ring: int) -> structs.GraphNode:
+    label = row.label or row.path.rpartition("/")[2]
+    return structs.GraphNode(_id(row), label, row.kind, row.path, row.line, ring, is_test(row.path))
+
+
+def _file_node(path: str, line: int, ring: int) -> structs.GraphNode:
+    return structs.GraphNode(path, path.rpartition("/")[2], "file", path, line, ring, is_test(path))

@@ -1,0 +1,80 @@
+"""How the projects stand, and the last calls of tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.confinement import may_recall_all, told
+from deltos.domains.graph.languages import FAMILIES
+from deltos.errors import Forbidden
+from deltos.store.calls import MOST_CALLS
+from deltos.ui import structs
+
+if TYPE_CHECKING:
+    from deltos.ui.asked import Asked
+
+MOST_FAILURES = 200
+_RESOLVED = frozenset(name for family in FAMILIES for name in family.languages)
+
+
+def project_health(asked: Asked) -> structs.ProjectHealth:
+    """One project: its size, its languages and how much of them is resolved, what failed."""
+    index = asked.index()
+
+    def read(notes: tuple[str, ...]) -> structs.ProjectHealth:
+        store, root = index.store, index.project.root
+        totals, counts = store.totals(), store.graph.counts()
+        failures = store.failures()
+        known = next((each for each in asked.app.domains.projects.stores.known() if each.root == root), None)
+        project = structs.KnownProject(
+            id=index.project.project_id,
+            name=root.name,
+            root=told(str(root)),
+            files=totals.files,
+            size_bytes=known.size_bytes if known else 0,
+            synced_at=known.synced_at if known else 0.0,
+            history=known.history if known else "",
+            exists=True,
+            failures=[structs.FailedPath(each.path, each.reason) for each in failures[:MOST_FAILURES]],
+        )
+        languages = [
+            structs.LanguageShare(name or "other", files, is_resolved=name in _RESOLVED)
+            for name, files in sorted(totals.languages.items(), key=lambda item: (-item[1], item[0]))
+        ]
+        return structs.ProjectHealth(
+            project=project,
+            lines=totals.lines,
+            languages=languages,
+            skipped=[structs.Fact(reason, str(count)) for reason, count in totals.skipped.items()],
+            symbols=sum(counts.symbols_by_kind.values()),
+            edges=sum(counts.edges_by_kind.values()),
+            possible_edges=counts.possible,
+            imports=counts.imports,
+            unresolved_imports=counts.unresolved_imports,
+            notes=list(notes),
+        )
+
+    return index.answer(lambda freshness: read(freshness.notes))
+
+
+def last_calls(asked: Asked) -> structs.CallLog:
+    """The ring of the last calls, of all clients on this machine; not for callers who are held to some projects."""
+    if not may_recall_all():
+        raise Forbidden("The calls of other clients are not shown with this token", hint="Use one for all projects.")
+    records = asked.app.calls
+    if records is None:
+        return structs.CallLog(kept=False, most=MOST_CALLS, calls=[])
+    calls = [
+        structs.ToolCall(
+            at=each.at,
+            tool=each.tool,
+            client=each.client,
+            arguments=each.arguments,
+            milliseconds=round(each.seconds * 1000, 1),
+            tokens=each.tokens,
+            original_tokens=each.original_tokens,
+            is_error=each.is_error,
+        )
+        for each in records.newest(MOST_CALLS)
+    ]
+    return structs.CallLog(kept=True, most=MOST_CALLS, calls=calls)

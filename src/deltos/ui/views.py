@@ -1,0 +1,213 @@
+"""What the page shows and changes, by name: each view asks what a tool asks, and answers with a struct as JSON."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deltos import __version__
+from deltos.budget import estimate_tokens
+from deltos.config import TOOLSETS
+from deltos.confinement import may_read, may_recall_all, told
+from deltos.errors import BadArgument, NotFound
+from deltos.federation.filters import parse_filters
+from deltos.federation.model import SearchRequest
+from deltos.federation.render import fetch_answer, search_answer
+from deltos.progress import Silent
+from deltos.ui import structs
+from deltos.ui.asked import Asked
+from deltos.ui.graph_views import draw_symbol, map_modules
+from deltos.ui.health_views import last_calls, project_health
+from deltos.ui.library_views import list_apis, list_sources
+from deltos.ui.memory_views import change_memory, show_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from deltos.app import App
+    from deltos.federation.model import Hit
+    from deltos.federation.search import FederatedResults
+    from deltos.store.project import KnownIndex
+    from deltos.tool import JsonObject, Session
+
+MAX_RESULTS = 20
+MOST_FAILURES = 100
+# How the tabs of the search narrow it: to toolsets, and to a kind.
+TABS = {
+    "": ((), ""),
+    "code": (("code",), ""),
+    "doc": (("docs",), ""),
+    "api": (("apis",), ""),
+    "obs": (("memory",), ""),
+    "commit": (TOOLSETS, "commit"),
+}
+
+
+class Views:
+    """Everything that the page can ask for; the surface decides who may."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
+        """The view called `name`, as JSON."""
+        return self._answer(_VIEWS, name, given, session)
+
+    def change(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
+        """Make the change called `name`; what was done, as JSON."""
+        return self._answer(_CHANGES, name, given, session)
+
+    def _answer(self, known: Mapping[str, View], name: str, given: Mapping[str, str], session: Session) -> bytes:
+        if name not in known:
+            raise NotFound(f"There is no view '{name[:100]}'", hint=f"Known: {', '.join(known)}.")
+        return msgspec.json.encode(known[name](Asked(self._app, session, given)))
+
+
+def page_state(asked: Asked) -> structs.PageState:
+    """What the page knows from the start. The surface adds who may what."""
+    root = asked.session.project_root()
+    projects = [known_project(known) for known in asked.app.domains.projects.stores.known() if may_read(known.root)]
+    current = next((known for known in projects if _is_at(known, root)), None)
+    return structs.PageState(
+        version=__version__,
+        project=current or _unknown_project(root),
+        projects=projects,
+        toolsets=list(asked.app.config.toolsets),
+        level="",
+        csrf="",
+    )
+
+
+def search(asked: Asked) -> structs.SearchPage:
+    """What `search` answers, and its text."""
+    started = time.perf_counter()
+    tab = asked.text("tab")
+    if tab not in TABS:
+        raise BadArgument(f"There is no tab '{tab[:40]}'", hint=f"Known: {', '.join(TABS)}.")
+    scope, kind = TABS[tab]
+    request = SearchRequest(
+        asked.text("q"),
+        asked.session.project_root(),
+        Silent(),
+        project_id=asked.text("project"),
+        limit=asked.number("limit", 12, MAX_RESULTS),
+        filters=parse_filters(kind=kind, since="", until="", tag="", now=datetime.now(UTC)),
+    )
+    enabled = [name for name in scope if name in asked.app.config.toolsets]
+    found = asked.app.federation.search(request, enabled)
+    answer = search_answer(request.query, found, limit=request.limit, token_budget=asked.app.config.token_budget)
+    return structs.SearchPage(
+        query=request.query,
+        results=_results(answer.structured or {}, found, tab),
+        total=found.total,
+        total_is_least=found.total_is_least,
+        searched=list(found.searched),
+        notes=list(found.notes),
+        agent_text=answer.text,
+        tokens=estimate_tokens(answer.text),
+        milliseconds=round(1000 * (time.perf_counter() - started)),
+    )
+
+
+def fetch(asked: Asked) -> structs.Document:
+    """What `fetch` answers: the whole text, and what of it the agent gets."""
+    request = SearchRequest("", asked.session.project_root(), Silent())
+    whole = asked.app.federation.fetch(asked.text("id"), request)
+    answer = fetch_answer(whole, token_budget=asked.app.config.token_budget)
+    kind = whole.id.partition(":")[0]
+    path = str(whole.metadata.get("path", "")) if kind == "code" else ""
+    line = int(whole.metadata.get("start_line", 0) or 0)
+    return structs.Document(
+        id=whole.id,
+        kind=kind,
+        title=whole.title,
+        url=whole.url,
+        text=whole.text,
+        facts=[structs.Fact(name, _spoken(value)) for name, value in whole.metadata.items() if value not in ("", None)],
+        path=path,
+        file=_absolute(asked, str(whole.metadata.get("project_id", "")), path) if path else "",
+        line=line,
+        agent_text=answer.text,
+        tokens=estimate_tokens(answer.text),
+        truncated=answer.truncated,
+    )
+
+
+def known_project(known: KnownIndex) -> structs.KnownProject:
+    """A project as lists show it."""
+    return structs.KnownProject(
+        id=known.project_id,
+        name=known.root.name,
+        root=told(str(known.root)),
+        files=known.files,
+        size_bytes=known.size_bytes,
+        synced_at=known.synced_at,
+        history=known.history,
+        exists=known.root.is_dir(),
+        failures=[structs.FailedPath(each.path, each.reason) for each in known.failures[:MOST_FAILURES]],
+    )
+
+
+def _unknown_project(root: Path) -> structs.KnownProject:
+    return structs.KnownProject("", root.name, told(str(root)), 0, 0, 0.0, "", root.is_dir(), [])
+
+
+def _is_at(known: structs.KnownProject, root: Path) -> bool:
+    place = told(str(root))
+    return place == known.root or place.startswith(f"{known.root}/")
+
+
+def _results(answer: JsonObject, found: FederatedResults, tab: str) -> list[structs.Result]:
+    hits = {ranked.hit.id: ranked.hit for ranked in found.ranked}
+    listed = [_result(line, hits[line["id"]]) for line in answer.get("results", ())]
+    return [result for result in listed if result.kind == tab] if tab else listed
+
+
+def _result(line: JsonObject, hit: Hit) -> structs.Result:
+    first_line = hit.url.rpartition("#L")[2].partition("-")[0] if hit.kind == "code" else ""
+    return structs.Result(
+        id=hit.id,
+        kind=hit.kind,
+        title=line["title"],
+        url=line["url"],
+        snippet=line["snippet"],
+        source=line["source"],
+        created_at=line["created_at"] or "",
+        score=line["score"],
+        path=hit.path if hit.kind == "code" else "",
+        line=int(first_line) if first_line.isdecimal() else 0,
+    )
+
+
+def _absolute(asked: Asked, project_id: str, path: str) -> str:
+    """Where a file lies on this machine; empty for callers who learn no folders of it."""
+    root = asked.app.domains.projects.find(project_id, asked.session.project_root()).project.root
+    return f"{root}/{path}" if told(str(root)) == str(root) and may_recall_all() else ""
+
+
+def _spoken(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+if TYPE_CHECKING:
+    View = Callable[[Asked], msgspec.Struct]
+
+_VIEWS: dict[str, View] = {
+    "state": page_state,
+    "search": search,
+    "fetch": fetch,
+    "health": project_health,
+    "calls": last_calls,
+    "memory": show_memory,
+    "sources": list_sources,
+    "apis": list_apis,
+    "modules": map_modules,
+    "graph": draw_symbol,
+}
+_CHANGES: dict[str, View] = {"memory": change_memory}

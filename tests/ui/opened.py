@@ -1,0 +1,50 @@
+"""A real page over a real index of a part of this repository, and the distribution's Chromium to look at it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.repositories import make_repository
+from tests.server.over_http.served import Served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from playwright.sync_api import Browser
+
+REPOSITORY = Path(__file__).parents[2]
+PARTS = ("src/deltos/server/http/*.py", "src/deltos/server/access.py", "src/deltos/errors.py", "docs/http.md")
+WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # there is no graphics card
+
+
+def a_part_of_this_repository(root: Path, more: Mapping[str, str | bytes]) -> Path:
+    """A repository of its own with some of our files, and `more`."""
+    files: dict[str, str | bytes] = {
+        path.relative_to(REPOSITORY).as_posix(): path.read_bytes()
+        for pattern in PARTS
+        for path in sorted(REPOSITORY.glob(pattern))
+    }
+    return make_repository(root, {**files, **more})
+
+
+def serve_page(root: Path, home: Path) -> Served:
+    """`deltos ui` as a process; its `url` is the link that opens the page once."""
+    return Served([sys.executable, "-P", "-m", "deltos", "ui", str(root), "--no-browser"], home)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser of the distribution; `make chromium` installs it."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium")
+    assert program, "there is no chromium: run `make chromium`"
+    with sync_playwright() as playwright:
+        # Root may not use Chromium's sandbox, and containers run tests as root.
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *WEBGL])
+        yield browser
+        browser.close()

@@ -1,0 +1,263 @@
+"""The page for people in a real browser: what each view shows, what it changes, and what hostile texts cannot do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.workspace.identity import identify
+from tests.ui.hostile import EVERY, FILE_NAMES
+from tests.ui.opened import REPOSITORY, a_part_of_this_repository, chromium, serve_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import BrowserContext, Page
+
+    from tests.server.over_http.served import Served
+
+DECISION = "We keep access tokens only as hashes: the secret is random"
+PATIENCE_MS = 40_000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    hostile = {
+        f"odd/{name}": f'# {name}\ndef odd_{number}():\n    return """{EVERY[number]}"""\n'
+        for number, name in enumerate(FILE_NAMES)
+    }
+    return a_part_of_this_repository(tmp_path_factory.mktemp("page") / "deltos", hostile)
+
+
+@pytest.fixture(scope="module")
+def home(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder that remembers two things, one of them hostile."""
+    folder = tmp_path_factory.mktemp("home")
+    app = App(Config(folder))
+    project = identify(root)
+    for text, kind in ((DECISION, "decision"), ("Hostile payloads follow.\n" + "\n".join(EVERY), "finding")):
+        app.domains.memory.remember(Draft(text, kind=kind), ObservationOrigin(project.project_id, root, "session-1"))
+    app.close()
+    (root / "notes").mkdir()
+    blocks = "\n\n".join(f"## Payload {number}\n\n{text}" for number, text in enumerate(EVERY))
+    (root / "notes" / "payloads.md").write_text(f"# Hostile payloads\n\n{blocks}\n", "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(root: Path, home: Path) -> Iterator[Served]:
+    server = serve_page(root, home)
+    yield server
+    assert server.stop() == 0
+    server.dismiss()
+
+
+@pytest.fixture(scope="module")
+def context(served: Served) -> Iterator[BrowserContext]:
+    """One browser for all tests, let in by the link."""
+    with chromium() as browser:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        page.goto(served.url)
+        page.wait_for_selector(".view-link")
+        page.close()
+        yield context
+
+
+class Watched:
+    """A page, and everything that must not happen in it."""
+
+    def __init__(self, page: Page, base: str) -> None:
+        self.page = page
+        self.base = base
+        self.wrong: list[str] = []
+        page.on("pageerror", lambda error: self.wrong.append(f"error {error}"))
+        page.on("dialog", lambda dialog: self.wrong.append(f"dialog {dialog.message}"))
+        page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
+        page.on(
+            "request",
+            lambda asked: None if asked.url.startswith((base, "data:image/svg")) else self.wrong.append(asked.url),
+        )
+
+    def open(self, address: str, selector: str) -> Page:
+        self.page.goto(f"{self.base}/#/{address}")
+        self.page.wait_for_selector(selector)
+        return self.page
+
+
+@pytest.fixture
+def watched(context: BrowserContext, served: Served) -> Iterator[Watched]:
+    """A tab in which no script of others runs, nothing fails and nothing outside is asked."""
+    page = context.new_page()
+    watched = Watched(page, f"http://{served.address.netloc}")
+    yield watched
+    assert page.evaluate("window.pwned") is None
+    assert watched.wrong == []
+    page.close()
+
+
+def test_search_as_you_type_shows_what_the_agent_gets_and_keeps_every_step_in_the_address(watched: Watched) -> None:
+    page = watched.open("search", "#query")
+    page.keyboard.type("verify bearer tokens")  # the field has the focus
+    page.wait_for_selector(".result[data-kind=code]")
+    assert "/#/search?q=verify+bearer+tokens" in page.url
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector(".document .code .number")
+    assert page.get_attribute(".result >> nth=0", "aria-current") == "true"
+    assert "hljs-keyword" in page.inner_html(".document .code")
+    link = page.get_attribute(".document a.number >> nth=0", "href") or ""
+    assert re.fullmatch(r"vscode://file/.+\.py:\d+", link)
+    page.click(".tabs-row .switch")
+    shown = page.inner_text(".agent-text pre")
+    assert shown.startswith('{"')
+    assert '"token_estimate"' in shown
+    address = page.url
+    page.click("text=Commits")
+    page.wait_for_selector(".tab[aria-current]:has-text('Commits')")
+    page.go_back()
+    page.wait_for_selector(".tab[aria-current]:has-text('All')")
+    assert page.url == address
+
+
+def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watched) -> None:
+    page = watched.open("health", ".figures")
+    assert "python" in page.inner_text(".bars")
+    for key, name in zip("smgoah", ("search", "memory", "graph", "sources", "apis", "health"), strict=True):
+        page.locator("#main").focus()
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_url(f"**/#/{name}")
+    page.locator("#main").focus()
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    before = page.evaluate("getComputedStyle(document.body).color")
+    page.locator("#main").focus()
+    page.keyboard.press("t")
+    assert page.evaluate("getComputedStyle(document.body).color") != before
+    page.keyboard.press("t")
+    page.set_viewport_size({"width": 360, "height": 700})
+    for view, selector in (
+        ("search?q=tokens", ".result"),
+        ("memory", ".memo"),
+        ("health", ".figures"),
+        ("graph", ".box"),
+    ):
+        watched.open(view, selector)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
+
+
+def test_memory_is_pinned_forgotten_and_brought_back_and_shows_the_next_session_exactly(watched: Watched) -> None:
+    page = watched.open("memory", ".memo")
+    memo = page.locator(".memo", has_text=DECISION)
+    memo.get_by_role("button", name="Pin").click()
+    memo.locator(".tag.pin").wait_for()
+    page.click("text=what the next session is shown")
+    shown = page.inner_text(".agent-text pre")
+    assert shown.startswith("Memory of this project holds 2 observations")
+    assert "Pinned:\n- " in shown
+    assert DECISION in shown
+    page.click("text=what the next session is shown")
+    memo.get_by_role("button", name="Forget").click()
+    memo.wait_for(state="detached")
+    page.click(".toast button")
+    memo.wait_for()
+
+
+def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Watched, root: Path) -> None:
+    page = watched.open("sources", "input[name=url]")
+    for source in (root / "notes", REPOSITORY / "fuzz/seeds/openapi-json/pets.json"):
+        page.fill("input[name=url]", str(source))
+        page.click("text=Add")
+        page.wait_for_selector(".toast")
+    page.wait_for_selector(".source .state-ready, .source .state-indexed")
+    watched.open("apis", "a.chip")
+    page.click("a.chip >> nth=0")
+    page.click(".operation >> nth=0")
+    page.wait_for_selector(".document .prose")
+    page.fill("[aria-label='filter operations']", "no such operation")
+    page.wait_for_selector(".operation", state="detached")
+    watched.open("sources", "input[name=url]")
+    page.fill("input[name=url]", "ftp://nowhere.invalid/")
+    page.click("text=Add")
+    assert page.inner_text(".problem")
+
+
+def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watched) -> None:
+    page = watched.open("graph", ".box")
+    assert page.locator(".box").count() >= 15
+    watched.open("graph?symbol=RequestGuard", ".node.middle")
+    assert "build_app" in page.inner_text("#drawing")
+    page.click(".node:has-text('build_app')")
+    page.wait_for_selector(".document .code")
+    watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
+    watched.open("graph?mode=files", ".sigma[data-drawn]")
+    assert page.inner_text(".graph-note").startswith(page.get_attribute(".sigma", "data-drawn") or "?")
+    watched.open("graph?symbol=no_such_symbol_at_all", ".problem")
+    watched.wrong.clear()  # the browser logs the 400 that the page shows
+
+
+def test_hostile_documents_memories_and_names_stay_text(watched: Watched) -> None:
+    page = watched.open("search?q=hostile+payloads&tab=doc", ".result")
+    pages = [
+        page.locator(".result").nth(number).get_attribute("href") for number in range(page.locator(".result").count())
+    ]
+    addresses = [
+        *(each.removeprefix("#/") for each in pages if each),
+        "memory",
+        "search?q=odd+payment&tab=code",
+        "graph",
+    ]
+    for address in addresses:
+        watched.open(address, ".document .prose, .memo, .result, .box")
+        assert (
+            page.locator(
+                "main :is(script, iframe, object, embed, base, link, meta, style, form[action], video, audio)"
+            ).count()
+            == 0
+        )
+        assert page.locator("main img, main [onerror], main [onload], main [onfocus]").count() == 0
+        links = page.eval_on_selector_all("main a[href]", "found => found.map(each => each.protocol)")
+        assert set(links) <= {"http:", "https:", "vscode:"}, address
+    watched.open("memory", ".memo")
+    text = page.inner_text(".timeline")
+    assert "<script>window.pwned=1</script>" in text  # there, and harmless
+    assert page.locator(".memo .hidden-character").count() >= 4
+    watched.open("search?q=payment&tab=code", ".result")
+    assert page.locator(".result .mixed").count() >= 1
+
+
+def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(watched: Watched) -> None:
+    page = watched.open("search", "#query")
+    page.context.set_offline(True)
+    page.fill("#query", "tokens")
+    page.wait_for_selector(".problem")
+    page.context.set_offline(False)
+    page.click(".problem button")
+    page.wait_for_selector(".result")
+    watched.wrong.clear()  # the browser logs what could not be loaded
+
+
+def test_accessibility_rules_find_nothing(watched: Watched) -> None:
+    axe = (REPOSITORY / "ui/node_modules/axe-core/axe.min.js").read_text("utf-8")
+    for address, selector in (
+        ("search?q=tokens", ".result"),
+        ("memory", ".memo"),
+        ("health", ".figures"),
+        ("graph", ".box"),
+        ("sources", "input"),
+    ):
+        page = watched.open(address, selector)
+        page.evaluate(axe)
+        found = page.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => v.id + ' ' + v.nodes[0].html))"
+        )
+        assert found == [], address

@@ -1,0 +1,149 @@
+"""Who gets the page and who does not: keys that work once, cookies, CSRF tokens, hosts, origins, levels."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.open_stores import open_tokens
+from deltos.server.access import Level, Tokens
+from deltos.server.http.page import MAX_BODY_BYTES
+from tests.repositories import make_repository
+from tests.server.over_http.served import Served
+from tests.ui.opened import serve_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = {"shop.py": "def order():\n    return 1\n"}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_repository(tmp_path_factory.mktemp("walls") / "shop", FILES)
+
+
+@pytest.fixture(scope="module")
+def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    server = serve_page(root, tmp_path_factory.mktemp("home"))
+    yield server
+    assert server.stop() == 0
+    server.dismiss()
+
+
+@pytest.fixture(scope="module")
+def cookie(served: Served) -> str:
+    """The cookie that the opening link gives."""
+    opened = served.request("GET", f"/enter?{served.address.query}")
+    assert opened.status == 200
+    return opened.headers["set-cookie"]
+
+
+def state_of(served: Served, cookie: str) -> dict[str, str]:
+    reply = served.request("GET", "/api/view/state", headers={"Cookie": cookie.partition(";")[0]})
+    assert reply.status == 200, reply.body
+    found: dict[str, str] = json.loads(reply.body)
+    return found
+
+
+def test_the_link_works_once_and_its_cookie_stays_in_this_browser(served: Served, cookie: str) -> None:
+    assert served.request("GET", f"/enter?{served.address.query}").status == 401
+    assert served.request("GET", "/enter?key=").status == 401
+    parts = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/"} <= parts
+    assert served.address.query.removeprefix("key=") not in cookie
+
+
+def test_nothing_is_told_without_the_cookie(served: Served, cookie: str) -> None:
+    assert b"This page is closed" in served.request("GET", "/").body
+    for path in ("/api/view/state", "/api/view/search?q=order", "/api/view/calls", "/api/events"):
+        assert served.request("GET", path).status == 401
+        assert served.request("GET", path, headers={"Cookie": cookie.partition("=")[0] + "=guess"}).status == 401
+    assert served.request("POST", "/api/tool/search", b"{}").status == 401
+
+
+def test_no_other_site_host_or_form_can_use_the_cookie(served: Served, cookie: str) -> None:
+    mine = {"Cookie": cookie.partition(";")[0]}
+    csrf = {"X-Deltos-CSRF": state_of(served, cookie)["csrf"]}
+    body = json.dumps({"query": "order"}).encode()
+
+    def call(more: dict[str, str]) -> int:
+        return served.request("POST", "/api/tool/search", body, {**mine, **more}).status
+
+    assert call(csrf) == 200
+    assert call({}) == 403
+    assert call({"X-Deltos-CSRF": "guess"}) == 403
+    assert call({**csrf, "Origin": "https://evil.invalid"}) == 403
+    assert call({**csrf, "Origin": "http://127.0.0.1:1"}) == 403  # this machine, but not this page
+    assert call({**csrf, "Origin": f"http://{served.address.netloc}"}) == 200
+    assert call({**csrf, "Host": "evil.invalid"}) == 421
+    assert call({**csrf, "Sec-Fetch-Site": "same-site"}) == 403
+    large = served.request("POST", "/api/tool/search", b" " * (MAX_BODY_BYTES + 1), {**mine, **csrf})
+    assert large.status == 413
+    assert served.request("POST", "/api/tool/search", b"[1]", {**mine, **csrf}).status == 400
+
+
+def test_every_answer_forbids_inline_script_frames_and_sniffing(served: Served, cookie: str) -> None:
+    for path in ("/", "/static/app.js", "/static/style.css", "/api/view/state", "/static/nothing.js", "/enter"):
+        headers = served.request("GET", path, headers={"Cookie": cookie.partition(";")[0]}).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "require-trusted-types-for 'script'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+    for path in ("/static/index.html", "/static/..%2f__init__.py", "/static/../views.py", "/static/%00"):
+        assert served.request("GET", path).status == 404
+    page = served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).body.decode()
+    assert "<script>" not in page
+    assert "style=" not in page
+    assert "https://" not in page
+
+
+def test_calls_are_kept_with_their_secrets_taken_out(served: Served, cookie: str) -> None:
+    mine = {"Cookie": cookie.partition(";")[0], "X-Deltos-CSRF": state_of(served, cookie)["csrf"]}
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    served.request("POST", "/api/tool/search", json.dumps({"query": f"order {secret}"}).encode(), mine)
+    log = json.loads(served.request("GET", "/api/view/calls", headers=mine).body)
+    newest = log["calls"][0]
+    assert (newest["tool"], newest["client"], newest["is_error"]) == ("search", "page", False)
+    assert newest["tokens"] > 0
+    assert newest["milliseconds"] > 0
+    assert secret not in json.dumps(log)
+    assert "order" in newest["arguments"]
+
+
+def test_over_http_the_page_is_behind_the_tokens_and_their_levels(root: Path, tmp_path: Path) -> None:
+    store = open_tokens(tmp_path)
+    tokens = Tokens(store, lambda: 1_800_000_000)
+    reader_id, reader = tokens.create("reader", Level.READ, (), None)
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(root), "--http", "127.0.0.1:0", "--require-token"]
+    server = Served(command, tmp_path, DELTOS_CALL_LOG="0")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    try:
+        closed = server.request("GET", "/")
+        assert (closed.status, b"Paste a token" in closed.body) == (401, True)
+        assert server.request("POST", "/enter", b"token=dlt_guess_guess", form).status == 401
+        foreign = {**form, "Origin": "http://127.0.0.1:1"}
+        assert server.request("POST", "/enter", f"token={reader}".encode(), foreign).status == 403
+        cookie = server.request("POST", "/enter", f"token={reader}".encode(), form).headers["set-cookie"]
+        state = state_of(server, cookie)
+        mine = {"Cookie": cookie.partition(";")[0], "X-Deltos-CSRF": state["csrf"]}
+        assert state["level"] == "read"
+        assert reader not in json.dumps(state)
+        answer = json.loads(server.request("POST", "/api/tool/remember", b'{"text": "x"}', mine).body)
+        assert answer["is_error"]
+        assert "needs the scope 'write'" in answer["text"]
+        assert server.request("POST", "/api/change/memory", b'{"change": "pin", "id": "x"}', mine).status == 403
+        assert json.loads(server.request("GET", "/api/view/calls", headers=mine).body)["kept"] is False
+        store.revoke(reader_id, 1_800_000_000)
+        assert server.request("GET", "/api/view/state", headers=mine).status == 401
+    finally:
+        server.stop()
+        server.dismiss()
+        store.close()

@@ -1,0 +1,60 @@
+// How the page asks the server. Every change carries the CSRF token of this session.
+import type { Changed, Problem, ToolText } from "./types";
+
+let csrf = "";
+
+/** Remember the token that changes need. */
+export function setCsrf(token: string): void {
+  csrf = token;
+}
+
+/** Why a request failed, for a person; `status` 0 means that the server cannot be reached. */
+export class RequestFailed extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+export type Parameters = Record<string, string | number | undefined>;
+
+/** Look at something. */
+export async function view<T>(name: string, given: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(given)) if (value !== undefined && value !== "") query.set(key, `${value}`);
+  return send<T>(`/api/view/${name}?${query}`, { signal: signal ?? null });
+}
+
+/** Change something. */
+export function change(name: string, given: Record<string, string>): Promise<Changed> {
+  return post<Changed>(`/api/change/${name}`, given);
+}
+
+/** Call a tool as an agent would; an error of the tool is thrown. */
+export async function tool(name: string, given: Record<string, unknown>): Promise<ToolText> {
+  const answer = await post<ToolText>(`/api/tool/${name}`, given);
+  if (answer.is_error) throw new RequestFailed(answer.text.replace(/^Error: /, ""), 400);
+  return answer;
+}
+
+function post<T>(path: string, given: unknown): Promise<T> {
+  const headers = { "Content-Type": "application/json", "X-Deltos-CSRF": csrf };
+  return send<T>(path, { method: "POST", headers, body: JSON.stringify(given) });
+}
+
+async function send<T>(path: string, options: RequestInit): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new RequestFailed("The server does not answer. Is `deltos ui` still running?", 0);
+  }
+  const body = (await response.json().catch(() => null)) as (T & Partial<Problem>) | null;
+  if (!response.ok || body === null) {
+    throw new RequestFailed(body?.error ?? `The server answered ${response.status}`, response.status);
+  }
+  return body;
+}

@@ -1,0 +1,64 @@
+// API descriptions: operations by tag, each with its parameters, schemas and an example.
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { DocumentPane } from "./document";
+import { Empty, Heading, Problem, useView } from "./parts";
+import { address } from "./route";
+import { count, counted, Name, shown } from "./text";
+import type { ApiOperation, ApisPage, PageState } from "./types";
+
+export function ApisView({ given }: { given: Record<string, string>; state: PageState }): VNode {
+  const { name = "", id = "", project = "" } = given;
+  const [filter, setFilter] = useState("");
+  const { data, error, again } = useView<ApisPage>("apis", { name });
+  const wanted = filter.trim().toLowerCase();
+  const operations = (data?.operations ?? []).filter((each) => `${each.method} ${each.path} ${each.title}`.toLowerCase().includes(wanted));
+  return (
+    <div class="page wide">
+      <Heading title="APIs" />
+      <Problem text={error} again={again} />
+      {data?.apis.length === 0 && <Empty title="No API description yet"><p>Add an OpenAPI, GraphQL, AsyncAPI or protobuf file under <a href={address("sources")}>Sources</a>.</p></Empty>}
+      <div class="chips">
+        {data?.apis.map((api) => (
+          <a class="chip" href={address("apis", { name: api.name })} aria-current={api.name === name ? "page" : undefined}>
+            <Name text={api.name} /> <span class="muted">{counted(api.operations, "operation")}</span>
+          </a>
+        ))}
+      </div>
+      {data && name && (
+        <div class={`search-body ${id ? "has-document" : ""}`}>
+          <div class="results-pane">
+            <input type="search" aria-label="filter operations" placeholder="Filter operations" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+            {data.total > data.operations.length && <p class="note">The first {count(data.operations.length)} of {count(data.total)} operations.</p>}
+            {byTag(operations).map(([tag, inside]) => (
+              <section class="tag-group">
+                <h2>{shown(tag)}</h2>
+                <ul class="results">
+                  {inside.map((each) => (
+                    <li>
+                      <a class="result operation" href={address("apis", { name, id: each.id, project })} aria-current={each.id === id ? "true" : undefined}>
+                        <span class={`method method-${each.method.toLowerCase()}`}>{shown(each.method || "event")}</span>
+                        <span class="result-title"><Name text={each.path || each.title} /></span>
+                        <span class="result-snippet">{shown(each.title)}{each.deprecated ? " · deprecated" : ""}</span>
+                      </a>
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            ))}
+          </div>
+          {id && <div class="document-pane"><a class="back" href={address("apis", { name })}>← operations</a><DocumentPane key={id} id={id} project={project} /></div>}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function byTag(operations: ApiOperation[]): [string, ApiOperation[]][] {
+  const groups = new Map<string, ApiOperation[]>();
+  for (const each of operations) {
+    const tag = each.tags[0] ?? "other";
+    groups.set(tag, [...(groups.get(tag) ?? []), each]);
+  }
+  return [...groups];
+}

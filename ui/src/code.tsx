@@ -1,0 +1,71 @@
+// Code with syntax colours: the highlighter gives a tree of tokens, which becomes elements, never HTML.
+import type { Element, RootContent } from "hast";
+import { common, createLowlight } from "lowlight";
+import type { ComponentChildren, VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import { shown } from "./text";
+
+const lowlight = createLowlight(common);
+const MOST_COLOURED = 60_000; // characters; longer code is shown plain, so that no file holds the page
+const BY_EXTENSION: Record<string, string> = {
+  py: "python", pyi: "python", ts: "typescript", tsx: "typescript", mts: "typescript", js: "javascript", jsx: "javascript",
+  mjs: "javascript", cjs: "javascript", rs: "rust", go: "go", java: "java", kt: "kotlin", cs: "csharp", rb: "ruby", php: "php",
+  c: "c", h: "c", cc: "cpp", cpp: "cpp", hpp: "cpp", sh: "bash", bash: "bash", zsh: "bash", json: "json", yml: "yaml",
+  yaml: "yaml", toml: "ini", ini: "ini", md: "markdown", html: "xml", xml: "xml", svg: "xml", css: "css", scss: "scss",
+  sql: "sql", swift: "swift", lua: "lua", pl: "perl", r: "r", diff: "diff", patch: "diff", graphql: "graphql", mk: "makefile",
+};
+
+/** The language of a file as the highlighter calls it; empty when it has none. */
+export function languageOf(path: string): string {
+  const name = path.split("/").at(-1)?.toLowerCase() ?? "";
+  if (name === "makefile") return "makefile";
+  return BY_EXTENSION[name.split(".").at(-1) ?? ""] ?? "";
+}
+
+/** A block of code; with `firstLine`, numbered, and each number opens the editor where `link` knows how. */
+export function Code(props: { text: string; language: string; firstLine?: number; link?: (line: number) => string | undefined }): VNode {
+  const { text, firstLine, link } = props;
+  const language = BY_EXTENSION[props.language] ?? props.language;
+  const lines = useMemo(() => colouredLines(text, language), [text, language]);
+  if (!firstLine) {
+    return <pre class="code" tabIndex={0}><code>{lines.map((line, index) => <>{index ? "\n" : ""}{line}</>)}</code></pre>;
+  }
+  return (
+    <pre class="code numbered" tabIndex={0}>
+      <code>
+        {lines.map((line, index) => {
+          const number = firstLine + index;
+          const href = link?.(number);
+          return (
+            <span class="line">
+              {href ? <a class="number" href={href} tabIndex={-1} title="open in the editor">{number}</a> : <span class="number">{number}</span>}
+              <span class="text">{line}{"\n"}</span>
+            </span>
+          );
+        })}
+      </code>
+    </pre>
+  );
+}
+
+function colouredLines(text: string, language: string): ComponentChildren[][] {
+  if (!language || !lowlight.registered(language) || text.length > MOST_COLOURED) return text.split("\n").map((line) => [shown(line)]);
+  const lines: ComponentChildren[][] = [[]];
+  const walk = (nodes: RootContent[], classes: string) => {
+    for (const node of nodes) {
+      if (node.type === "text") {
+        node.value.split("\n").forEach((part, index) => {
+          if (index) lines.push([]);
+          if (part) lines.at(-1)!.push(classes ? <span class={classes}>{shown(part)}</span> : shown(part));
+        });
+      } else if (node.type === "element") walk(node.children as RootContent[], classesOf(node) || classes);
+    }
+  };
+  walk(lowlight.highlight(language, text).children, "");
+  return lines;
+}
+
+function classesOf(node: Element): string {
+  const names = node.properties["className"];
+  return Array.isArray(names) ? names.join(" ") : "";
+}

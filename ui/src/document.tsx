@@ -1,0 +1,59 @@
+// The full text behind an id: code, documentation, an operation, an observation or a commit.
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { Code, languageOf } from "./code";
+import { editorLink } from "./editor";
+import { Markdown } from "./markdown";
+import { AgentText, Problem, Switch, useView } from "./parts";
+import { address } from "./route";
+import { Name, shown, WebLink } from "./text";
+import type { Document } from "./types";
+
+const HIDDEN_FACTS = new Set(["note", "path", "start_line", "end_line", "project_id"]);
+
+export function DocumentPane({ id, project }: { id: string; project: string }): VNode {
+  const { data, error, busy, again } = useView<Document>("fetch", { id, project });
+  const [forAgent, setForAgent] = useState(false);
+  if (error) return <article class="document"><Problem text={error} again={again} /></article>;
+  if (!data || data.id !== id && busy) return <article class="document" aria-busy="true"><div class="skeleton" /></article>;
+  const symbol = data.kind === "code" ? id.replace(/^code:/, "").split("#")[1] ?? "" : "";
+  return (
+    <article class="document" aria-label={data.title} data-id={data.id}>
+      <header>
+        <h2><Name text={data.title} /></h2>
+        <div class="document-tools">
+          {data.file && <a class="button" href={editorLink(data.file, data.line)}>Open in editor</a>}
+          {symbol && !symbol.startsWith("L") && <a class="button" href={address("graph", { symbol: `${data.path}:${data.line}`, project })}>Graph</a>}
+          <Switch label="as the agent" on={forAgent} flip={() => setForAgent(!forAgent)} />
+        </div>
+        <Facts document={data} />
+      </header>
+      {forAgent ? <AgentText text={data.agent_text} tokens={data.tokens} /> : <Body document={data} />}
+    </article>
+  );
+}
+
+function Facts({ document }: { document: Document }): VNode {
+  const facts = document.facts.filter((fact) => !HIDDEN_FACTS.has(fact.name));
+  return (
+    <dl class="facts">
+      {document.kind !== "code" && document.url && <div><dt>from</dt><dd><WebLink to={document.url} /></dd></div>}
+      {facts.map((fact) => <div><dt>{shown(fact.name.replaceAll("_", " "))}</dt><dd>{shown(fact.value)}</dd></div>)}
+    </dl>
+  );
+}
+
+function Body({ document }: { document: Document }): VNode {
+  const { text, kind, path, line, file } = document;
+  if (kind === "code") return <Code text={text} language={languageOf(path)} firstLine={line} link={(at) => editorLink(file, at)} />;
+  if (kind === "commit") {
+    const [message = "", ...rest] = text.split("\n--- diff ---\n");
+    return (
+      <>
+        <pre class="code wrapped plain" tabIndex={0}>{shown(message)}</pre>
+        {rest.length > 0 && <Code text={rest.join("\n--- diff ---\n")} language="diff" />}
+      </>
+    );
+  }
+  return <Markdown text={text} />;
+}

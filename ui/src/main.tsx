@@ -1,0 +1,145 @@
+// The page: where we are, what is around every view, and the keys that work everywhere.
+import { render, type ComponentType, type VNode } from "preact";
+import { lazy, Suspense } from "preact/compat";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { setCsrf, view } from "./api";
+import { ApisView } from "./apis";
+import { editors, editorTemplate, setEditorTemplate, templateOf } from "./editor";
+import { HealthView } from "./health";
+import { MemoryView } from "./memory";
+import { Problem, spoken } from "./parts";
+import { address, go, usePlace } from "./route";
+import { SearchView } from "./search";
+import { SourcesView } from "./sources";
+import { Name } from "./text";
+import type { PageState } from "./types";
+
+const GraphView = lazy(() => import("./graph").then((loaded) => loaded.GraphView));
+type View = ComponentType<{ given: Record<string, string>; state: PageState }>;
+const VIEWS: [string, string, View, string][] = [
+  ["search", "Search", SearchView, "M11 4.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M16 16l4.5 4.5"],
+  ["graph", "Graph", GraphView as unknown as View, "M6 18a2 2 0 1 0 0-.01M18 18a2 2 0 1 0 0-.01M12 6a2 2 0 1 0 0-.01M11 8l-4 8M13 8l4 8M8 18h8"],
+  ["memory", "Memory", MemoryView, "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 8v4l3 2"],
+  ["sources", "Sources", SourcesView, "M5 4h10l4 4v12H5zM9 12h6M9 16h6"],
+  ["apis", "APIs", ApisView, "M8 5 3 12l5 7M16 5l5 7-5 7"],
+  ["health", "Health", HealthView, "M3 12h4l3-7 4 14 3-7h4"],
+];
+const KEYS: [string, string][] = [
+  ["/", "search"], ["↑ ↓", "move through results"], ["Enter", "open the first"], ["Esc", "close, or leave a field"],
+  ["g then s m g o a h", "go to search, memory, graph, sources, APIs, health"], ["t", "light or dark"], ["?", "this list"],
+];
+const JUMPS: Record<string, string> = { s: "search", m: "memory", g: "graph", o: "sources", a: "apis", h: "health" };
+
+function Page(): VNode {
+  const place = usePlace();
+  const [state, setState] = useState<PageState>();
+  const [problem, setProblem] = useState("");
+  const [help, setHelp] = useState(false);
+  const load = () => {
+    view<PageState>("state").then((found) => { setCsrf(found.csrf); setState(found); setProblem(""); }, (error: unknown) => setProblem(spoken(error)));
+  };
+  useEffect(load, []);
+  useKeys(() => setHelp(true));
+  const [, title, Shown] = VIEWS.find(([name]) => name === place.view) ?? VIEWS[0]!;
+  useEffect(() => {
+    document.title = `${place.given["q"] ? `${place.given["q"]} · ` : ""}${title} · Deltos`;
+  }, [title, place.given["q"]]);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
+      <aside class="side">
+        <a class="brand" href={address("search")}><img src="/static/icon.svg" alt="" width="22" height="22" /><b>Deltos</b></a>
+        <nav aria-label="views">
+          {VIEWS.map(([name, label, , path]) => (
+            <a class="view-link" href={address(name, { project: place.given["project"] })} aria-current={name === place.view ? "page" : undefined}>
+              <svg viewBox="0 0 24 24" aria-hidden="true"><path d={path} /></svg><span>{label}</span>
+            </a>
+          ))}
+        </nav>
+        <div class="side-foot">
+          {state && <ProjectChoice state={state} chosen={place.given["project"] ?? ""} view={place.view} />}
+          <div class="side-buttons">
+            <button type="button" class="quiet" onClick={flipTheme} aria-label="light or dark" title="light or dark (t)">◐</button>
+            <button type="button" class="quiet" onClick={() => setHelp(true)} aria-label="keys and settings" title="keys and settings (?)">?</button>
+          </div>
+        </div>
+      </aside>
+      <main class="main" id="main" tabIndex={-1}>
+        <Problem text={problem} again={load} />
+        {state && <Suspense fallback={<div class="skeleton" />}><Shown key={place.view} given={place.given} state={state} /></Suspense>}
+      </main>
+      {help && <Help close={() => setHelp(false)} version={state?.version ?? ""} />}
+    </div>
+  );
+}
+
+function ProjectChoice({ state, chosen, view: shownView }: { state: PageState; chosen: string; view: string }): VNode {
+  const others = state.projects.filter((each) => each.id !== state.project.id && each.exists);
+  if (!others.length) return <span class="project-name" title={state.project.root}><Name text={state.project.name} /></span>;
+  return (
+    <select aria-label="project" value={chosen} onChange={(event) => go(address(shownView, { project: event.currentTarget.value }))}>
+      <option value="">{state.project.name}</option>
+      {others.map((each) => <option value={each.id}>{each.name}</option>)}
+    </select>
+  );
+}
+
+function Help({ close, version }: { close: () => void; version: string }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [template, setTemplate] = useState(editorTemplate());
+  const [valid, setValid] = useState(true);
+  useEffect(() => dialog.current?.showModal(), []);
+  const use = (text: string) => { setTemplate(text); setValid(setEditorTemplate(text)); };
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="help-title">
+      <h2 id="help-title">Keys</h2>
+      <dl class="keys">{KEYS.map(([key, what]) => <div><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <h2>Editor</h2>
+      <p class="muted">Line numbers open this address; {"{path}"} and {"{line}"} are filled in.</p>
+      <div class="chips">{editors.map((name) => <button type="button" class="chip" aria-pressed={templateOf(name) === template} onClick={() => use(templateOf(name))}>{name}</button>)}</div>
+      <input class="template" aria-label="editor address" value={template} onInput={(event) => use(event.currentTarget.value)} aria-invalid={!valid} spellcheck={false} />
+      {!valid && <p class="note">Begin with an editor's scheme, such as vscode://, and contain {"{path}"}.</p>}
+      <form method="dialog" class="dialog-foot"><span class="muted">Deltos {version}</span><button class="primary">Close</button></form>
+    </dialog>
+  );
+}
+
+function flipTheme(): void {
+  const root = document.documentElement;
+  const dark = root.dataset["theme"] ? root.dataset["theme"] === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset["theme"] = dark ? "light" : "dark";
+  localStorage.setItem("deltos-theme", root.dataset["theme"]);
+  dispatchEvent(new Event("deltos-theme"));
+}
+
+function useKeys(openHelp: () => void): void {
+  useEffect(() => {
+    let jumping = false;
+    const listen = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.key === "Escape" && target instanceof HTMLInputElement) return target.blur();
+      if (target.closest("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (jumping) {
+        jumping = false;
+        const to = JUMPS[event.key];
+        if (to) return go(address(to));
+      }
+      if (event.key === "/") {
+        event.preventDefault();
+        const field = document.getElementById("query");
+        if (field instanceof HTMLInputElement) field.select();
+        else go(address("search"));
+      } else if (event.key === "?") openHelp();
+      else if (event.key === "t") flipTheme();
+      else if (event.key === "g") jumping = true;
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+}
+
+const root = document.getElementById("app");
+if (root) {
+  root.replaceChildren();
+  render(<Page />, root);
+}

@@ -1,0 +1,163 @@
+// Markdown as elements, never as HTML: tags in it stay text, links lead to the web or nowhere, images are named.
+import type { ComponentChildren, VNode } from "preact";
+import { Code } from "./code";
+import { shown, WebLink } from "./text";
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
+const HEADING = /^(#{1,6})\s+(.*)$/;
+const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
+const DIVIDER = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
+const TABLE_LINE = /^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$/;
+const LONGEST_LINE = 20_000;
+const LONGEST_RULE = 1_000;
+const DEEPEST_QUOTE = 8;
+
+/** A document. */
+export function Markdown({ text }: { text: string }): VNode {
+  return <div class="prose">{blocks(text.split("\n"))}</div>;
+}
+
+function blocks(lines: string[], depth = 0): ComponentChildren[] {
+  const found: ComponentChildren[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const line = lines[at]!;
+    const fence = FENCE.exec(line);
+    if (!line.trim()) at += 1;
+    else if (fence) {
+      const end = closing(lines, at + 1, fence[1]!);
+      found.push(<Code text={lines.slice(at + 1, end).join("\n")} language={fence[2]!} />);
+      at = end + 1;
+    } else if (DIVIDER.test(line)) {
+      found.push(<hr />);
+      at += 1;
+    } else if (HEADING.test(line)) {
+      const [, marks, words] = HEADING.exec(line)!;
+      found.push(<div class={`heading h${marks!.length}`} role="heading" aria-level={Math.min(6, marks!.length + 2)}>{inline(words!)}</div>);
+      at += 1;
+    } else if (line.startsWith(">") && depth < DEEPEST_QUOTE) {
+      const end = run(lines, at, (each) => each.startsWith(">"));
+      found.push(<blockquote>{blocks(lines.slice(at, end).map((each) => each.replace(/^> ?/, "")), depth + 1)}</blockquote>);
+      at = end;
+    } else if (ITEM.test(line)) {
+      const end = run(lines, at, (each) => ITEM.test(each) || /^\s{2,}\S/.test(each));
+      found.push(list(lines.slice(at, end)));
+      at = end;
+    } else if (beginsTable(lines, at)) {
+      const end = run(lines, at + 2, (each) => each.includes("|"));
+      found.push(table([line, ...lines.slice(at + 2, end)]));
+      at = end;
+    } else {
+      let end = at + 1;
+      while (end < lines.length && !beginsBlock(lines, end)) end += 1;
+      found.push(<p>{inline(lines.slice(at, end).join("\n"))}</p>);
+      at = end;
+    }
+  }
+  return found;
+}
+
+function beginsTable(lines: string[], at: number): boolean {
+  return lines[at]!.includes("|") && TABLE_LINE.test((lines[at + 1] ?? "").slice(0, LONGEST_RULE));
+}
+
+function beginsBlock(lines: string[], at: number): boolean {
+  const line = lines[at]!;
+  return !line.trim() || FENCE.test(line) || HEADING.test(line) || ITEM.test(line) || beginsTable(lines, at);
+}
+
+function closing(lines: string[], from: number, fence: string): number {
+  let at = from;
+  while (at < lines.length && !lines[at]!.trimStart().startsWith(fence)) at += 1;
+  return at;
+}
+
+function run(lines: string[], from: number, belongs: (line: string) => boolean): number {
+  let at = from;
+  while (at < lines.length && belongs(lines[at]!)) at += 1;
+  return Math.max(at, from);
+}
+
+function list(lines: string[]): VNode {
+  const items: { indent: number; words: string }[] = [];
+  for (const line of lines) {
+    const item = ITEM.exec(line);
+    const last = items.at(-1);
+    if (item) items.push({ indent: Math.min(4, Math.floor(item[1]!.length / 2)), words: item[3]! });
+    else if (last) last.words += `\n${line.trim()}`;
+  }
+  const numbered = /^\s*\d/.test(lines[0]!);
+  const inside = items.map((item) => <li class={`indent-${item.indent}`}>{inline(item.words)}</li>);
+  return numbered ? <ol>{inside}</ol> : <ul>{inside}</ul>;
+}
+
+function table(lines: string[]): VNode {
+  const rows = lines.map((line) => line.trim().replace(/^\||\|$/g, "").split("|"));
+  const [head, ...body] = rows;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="table">
+      <table>
+        <thead><tr>{head!.map((cell) => <th>{inline(cell.trim())}</th>)}</tr></thead>
+        <tbody>{body.map((row) => <tr>{row.map((cell) => <td>{inline(cell.trim())}</td>)}</tr>)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Code, emphasis and links inside a line, found from left to right; what is not closed is text. */
+function inline(text: string): ComponentChildren[] {
+  if (text.length > LONGEST_LINE) return [shown(text)];
+  const found: ComponentChildren[] = [];
+  let plain = "";
+  let at = 0;
+  const put = (part: ComponentChildren, next: number) => {
+    if (plain) found.push(shown(plain));
+    plain = "";
+    found.push(part);
+    at = next;
+  };
+  while (at < text.length) {
+    const rest = text.slice(at, at + 2);
+    const span = spanAt(text, at, rest);
+    if (span) put(span.part, span.end);
+    else {
+      plain += text[at];
+      at += 1;
+    }
+  }
+  if (plain) found.push(shown(plain));
+  return found;
+}
+
+interface Span {
+  part: ComponentChildren;
+  end: number;
+}
+
+function spanAt(text: string, at: number, two: string): Span | undefined {
+  const one = two[0];
+  if (one === "`") {
+    let marks = 1;
+    while (text[at + marks] === "`") marks += 1;
+    const end = text.indexOf("`".repeat(marks), at + marks);
+    return end < 0 ? undefined : { part: <code>{shown(text.slice(at + marks, end))}</code>, end: end + marks };
+  }
+  if (two === "**" || two === "__") {
+    const end = text.indexOf(two, at + 2);
+    return end <= at + 2 ? undefined : { part: <strong>{inline(text.slice(at + 2, end))}</strong>, end: end + 2 };
+  }
+  if (one === "[" || two === "![") return linkAt(text, at, two === "![");
+  return undefined;
+}
+
+function linkAt(text: string, at: number, isImage: boolean): Span | undefined {
+  const open = at + (isImage ? 2 : 1);
+  const close = text.indexOf("](", open);
+  const end = close < 0 || close - open > 500 ? -1 : text.indexOf(")", close);
+  if (end < 0 || end - close > 3_000) return undefined;
+  const label = text.slice(open, close);
+  const target = text.slice(close + 2, end).trim().split(/\s/)[0] ?? "";
+  // Images of others are not loaded: that would tell them who reads.
+  const part = isImage ? <em class="picture">[{shown(label || "picture")}]</em> : <WebLink to={target}>{shown(label)}</WebLink>;
+  return { part, end: end + 1 };
+}

@@ -1,0 +1,120 @@
+// Small parts that all views share.
+import type { ComponentChildren, VNode } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { RequestFailed, view, type Parameters } from "./api";
+import { count } from "./text";
+
+export interface Loaded<T> {
+  data: T | undefined;
+  error: string;
+  busy: boolean;
+  again: () => void;
+}
+
+/** A view of the server, asked again when its parameters change; the former answer stays until the next is there. */
+export function useView<T>(name: string, given: Parameters, options: { skip?: boolean } = {}): Loaded<T> {
+  const [state, setState] = useState<{ data?: T; error: string; busy: boolean }>({ error: "", busy: !options.skip });
+  const [round, setRound] = useState(0);
+  const key = JSON.stringify(given);
+  useEffect(() => {
+    if (options.skip) {
+      setState({ error: "", busy: false });
+      return;
+    }
+    const stop = new AbortController();
+    setState((before) => ({ ...before, busy: true }));
+    view<T>(name, given, stop.signal).then(
+      (data) => setState({ data, error: "", busy: false }),
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        setState((before) => ({ ...before, error: spoken(error), busy: false }));
+      },
+    );
+    return () => stop.abort();
+  }, [name, key, round, options.skip]);
+  const again = useCallback(() => setRound((before) => before + 1), []);
+  return { data: state.data, error: state.error, busy: state.busy, again };
+}
+
+/** What went wrong, for a person. */
+export function spoken(error: unknown): string {
+  return error instanceof RequestFailed ? error.message : String(error);
+}
+
+export function Problem({ text, again }: { text: string; again?: () => void }): VNode | null {
+  if (!text) return null;
+  return (
+    <div class="problem" role="alert">
+      <span>{text}</span>
+      {again && <button type="button" onClick={again}>Try again</button>}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }): VNode {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      <div>{children}</div>
+    </div>
+  );
+}
+
+export function Heading({ title, children }: { title: string; children?: ComponentChildren }): VNode {
+  return (
+    <header class="heading-row">
+      <h1>{title}</h1>
+      <div class="heading-tools">{children}</div>
+    </header>
+  );
+}
+
+/** The exact text that an agent receives. */
+export function AgentText({ text, tokens }: { text: string; tokens: number }): VNode {
+  return (
+    <section class="agent-text" aria-label="what the agent receives">
+      <p class="hint">Exactly what the agent receives: about {count(tokens)} tokens (characters / 4).</p>
+      <pre class="code wrapped" tabIndex={0}>{text}</pre>
+    </section>
+  );
+}
+
+export function Switch(props: { label: string; on: boolean; flip: () => void }): VNode {
+  return (
+    <button type="button" class="switch" role="switch" aria-checked={props.on} onClick={props.flip}>
+      <span class="knob" aria-hidden="true" />
+      {props.label}
+    </button>
+  );
+}
+
+/** Keys that move through a list: the number of the chosen item, and what to do with a key. */
+export function useArrows(length: number, chosen: number, choose: (index: number) => void): (event: KeyboardEvent) => void {
+  const state = useRef({ length, chosen, choose });
+  state.current = { length, chosen, choose };
+  return useCallback((event: KeyboardEvent) => {
+    const { length, chosen, choose } = state.current;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !length || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    choose(Math.max(0, Math.min(length - 1, chosen + step)));
+  }, []);
+}
+
+/** A line at the foot of the page that says what was done. */
+export function useToast(): [VNode | null, (text: string, undo?: () => void) => void] {
+  const [said, setSaid] = useState<{ text: string; undo?: (() => void) | undefined } | null>(null);
+  useEffect(() => {
+    if (!said) return;
+    const timer = setTimeout(() => setSaid(null), said.undo ? 12_000 : 5_000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const say = useCallback((text: string, undo?: () => void) => setSaid({ text, undo }), []);
+  const shown = said && (
+    <div class="toast" role="status">
+      {said.text}
+      {said.undo && <button type="button" onClick={() => { said.undo?.(); setSaid(null); }}>Undo</button>}
+    </div>
+  );
+  return [shown, say];
+}

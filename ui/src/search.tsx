@@ -1,0 +1,129 @@
+// Search over everything as you type: what the agent would get, and what is behind it.
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { DocumentPane } from "./document";
+import { AgentText, Empty, Problem, Switch, useArrows, useView } from "./parts";
+import { address, go } from "./route";
+import { count, counted, Name, shown } from "./text";
+import type { PageState, Result, SearchPage } from "./types";
+
+const TABS: [string, string][] = [["", "All"], ["code", "Code"], ["doc", "Docs"], ["api", "APIs"], ["obs", "Memory"], ["commit", "Commits"]];
+const WAIT_MS = 120; // after the last key
+const KINDS: Record<string, string> = { code: "code", doc: "docs", api: "API", obs: "memory", commit: "commit" };
+
+export function SearchView({ given, state }: { given: Record<string, string>; state: PageState }): VNode {
+  const { q = "", tab = "", id = "", project = "" } = given;
+  const [typed, setTyped] = useState(q);
+  const [forAgent, setForAgent] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLUListElement>(null);
+  const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project }, { skip: !q });
+  const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, ...values }), replace);
+
+  useEffect(() => setTyped(q), [q]);
+  useEffect(() => {
+    if (typed.trim() === q) return;
+    const timer = setTimeout(() => open({ q: typed.trim(), id: "" }, q !== ""), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  useEffect(() => { if (!id) field.current?.focus(); }, []);
+
+  const results = (q && data?.results) || [];
+  const chosen = results.findIndex((result) => result.id === id);
+  const choose = (index: number) => {
+    const result = results[index];
+    if (!result) return;
+    open({ id: result.id });
+    list.current?.children[index]?.scrollIntoView({ block: "nearest" });
+  };
+  const arrows = useArrows(results.length, chosen, choose);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (results.length) choose(Math.max(0, chosen));
+  };
+
+  return (
+    <div class={`search ${id ? "has-document" : ""}`}>
+      <div class="search-head">
+        <form role="search" onSubmit={submit}>
+          <svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="11" cy="11" r="6.5" /><path d="m16 16 4.5 4.5" /></svg>
+          <input ref={field} id="query" type="search" value={typed} placeholder="Search code, docs, APIs, memory and commits" aria-label="Search everything"
+            autocomplete="off" spellcheck={false} maxLength={500} onInput={(event) => setTyped(event.currentTarget.value)} onKeyDown={arrows} />
+          <kbd aria-hidden="true">/</kbd>
+        </form>
+        <div class="tabs-row">
+          <nav class="tabs" aria-label="kinds">
+            {TABS.map(([key, label]) => (
+              <a class="tab" href={address("search", { q: typed.trim(), tab: key, project })} aria-current={key === tab ? "page" : undefined}>{label}</a>
+            ))}
+          </nav>
+          {q && data && <Switch label="as the agent" on={forAgent} flip={() => setForAgent(!forAgent)} />}
+        </div>
+      </div>
+      <Problem text={q ? error : ""} again={again} />
+      {!q && <Welcome state={state} />}
+      {q && data && forAgent && <AgentText text={data.agent_text} tokens={data.tokens} />}
+      {q && data && !forAgent && (
+        <div class="search-body">
+          <div class="results-pane">
+            <p class="status-line" role="status" aria-live="polite">
+              {counted(results.length, "result")}{data.total > results.length || data.total_is_least ? ` of ${data.total_is_least ? "at least " : ""}${count(data.total)}` : ""}
+              {" · "}{data.milliseconds} ms · {count(data.tokens)} tokens for the agent{busy ? " · searching…" : ""}
+            </p>
+            {data.notes.map((note) => <p class="note">{shown(note)}</p>)}
+            {results.length === 0 && !busy && (
+              <Empty title="Nothing found">
+                {data.searched.length > 0 && <p>Searched {data.searched.join(", ")}.</p>}
+              </Empty>
+            )}
+            <ul class="results" ref={list} onKeyDown={arrows}>
+              {results.map((result, index) => (
+                <li><ResultLine result={result} chosen={index === chosen} href={address("search", { q, tab, project, id: result.id })} /></li>
+              ))}
+            </ul>
+          </div>
+          {id && (
+            <div class="document-pane">
+              <a class="back" href={address("search", { q, tab, project })}>← results</a>
+              <DocumentPane key={id} id={id} project={project} />
+            </div>
+          )}
+        </div>
+      )}
+      {!q && id && <DocumentPane key={id} id={id} project={project} />}
+    </div>
+  );
+}
+
+function ResultLine({ result, chosen, href }: { result: Result; chosen: boolean; href: string }): VNode {
+  return (
+    <a class="result" href={href} aria-current={chosen ? "true" : undefined} data-kind={result.kind}>
+      <span class={`kind kind-${result.kind}`}>{KINDS[result.kind] ?? result.kind}</span>
+      <Title result={result} />
+      <span class="result-snippet">{shown(result.snippet)}</span>
+    </a>
+  );
+}
+
+/** A title; of code, the symbol and, quieter, where it is. */
+function Title({ result }: { result: Result }): VNode {
+  const at = result.path ? result.title.lastIndexOf(` ${result.path}:`) : -1;
+  if (at <= 0) return <span class="result-title"><Name text={result.title} /></span>;
+  return <span class="result-title"><Name text={result.title.slice(0, at)} /> <span class="muted path"><Name text={result.title.slice(at + 1)} /></span></span>;
+}
+
+const EXAMPLES = ["where are tokens verified", "rate limit", "how is a file indexed", "why"];
+
+function Welcome({ state }: { state: PageState }): VNode {
+  return (
+    <div class="welcome">
+      <h1>What does your agent know?</h1>
+      <p>
+        Ask as your agent would. {state.project.files > 0
+          ? <>The project <b><Name text={state.project.name} /></b> has {counted(state.project.files, "file")} in the index.</>
+          : <>The project <b><Name text={state.project.name} /></b> is not indexed yet: the first search does it.</>}
+      </p>
+      <p class="examples">{EXAMPLES.map((each) => <a class="chip" href={address("search", { q: each })}>{each}</a>)}</p>
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+// Sources of documentation: their progress as it happens, what failed and why, add, read again, remove.
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { tool } from "./api";
+import { Empty, Heading, Problem, spoken, useToast, useView } from "./parts";
+import { ago, count, counted, moment, Name, shown, WebLink } from "./text";
+import type { PageState, SourcesPage, SourceState } from "./types";
+
+export function SourcesView({ state }: { given: Record<string, string>; state: PageState }): VNode {
+  const first = useView<SourcesPage>("sources", {});
+  const [live, setLive] = useState<SourcesPage>();
+  const [connected, setConnected] = useState(true);
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [toast, say] = useToast();
+  useEffect(() => {
+    const stream = new EventSource("/api/events");
+    stream.addEventListener("sources", (event) => { setLive(JSON.parse(event.data) as SourcesPage); setConnected(true); });
+    stream.onerror = () => setConnected(false);
+    stream.onopen = () => setConnected(true);
+    return () => stream.close();
+  }, []);
+
+  const call = async (name: string, given: Record<string, unknown>) => {
+    setProblem("");
+    setBusy(true);
+    try {
+      const answer = await tool(name, given);
+      say(answer.text.split("\n")[0] ?? "Done");
+      first.again();
+      return true;
+    } catch (failed) {
+      setProblem(spoken(failed));
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  const add = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const url = new FormData(form).get("url");
+    if (typeof url === "string" && url.trim() && (await call("add_source", { url: url.trim() }))) form.reset();
+  };
+
+  const sources = (live ?? first.data)?.sources;
+  const mayAdd = state.level !== "read";
+  return (
+    <div class="page">
+      <Heading title="Sources"><span class={`live ${connected ? "" : "off"}`}>{connected ? "live" : "connecting…"}</span></Heading>
+      <Problem text={problem || first.error} />
+      {mayAdd && (
+        <form class="row-form" onSubmit={(event) => void add(event)}>
+          <input name="url" aria-label="a source to add" placeholder="https://docs.example.com, a folder, an OpenAPI file, pypi:httpx, npm:zod" required maxLength={2_000} spellcheck={false} />
+          <button type="submit" class="primary" disabled={busy}>Add</button>
+        </form>
+      )}
+      {sources?.length === 0 && <Empty title="No documentation yet"><p>Add a website, a folder or a package: agents search it and cite it.</p></Empty>}
+      <ul class="cards">
+        {sources?.map((source) => <SourceCard source={source} mayAdd={mayAdd} mayRemove={state.level === "admin"} busy={busy} call={call} />)}
+      </ul>
+      {toast}
+    </div>
+  );
+}
+
+interface CardProps {
+  source: SourceState;
+  mayAdd: boolean;
+  mayRemove: boolean;
+  busy: boolean;
+  call: (name: string, given: Record<string, unknown>) => Promise<boolean>;
+}
+
+function SourceCard({ source, mayAdd, mayRemove, busy, call }: CardProps): VNode {
+  const [sure, setSure] = useState(false);
+  const all = source.pages_done + source.pages_queued;
+  return (
+    <li class="card source" data-name={source.name}>
+      <div class="card-head">
+        <h2><Name text={source.name} />{source.version && <span class="muted"> {shown(source.version)}</span>}</h2>
+        <span class={`tag state-${source.state.toLowerCase()}`}>{source.state.toLowerCase()}</span>
+      </div>
+      <p class="muted path"><WebLink to={source.url} /></p>
+      <p>{counted(source.pages, "page")}, {counted(source.chunks, "passage")} · <span title={moment(source.crawled_at)}>read {ago(source.crawled_at)}</span></p>
+      {source.is_open && all > 0 && <progress max={all} value={source.pages_done} aria-label={`${count(source.pages_done)} of ${count(all)} pages`} />}
+      {source.is_open && <p class="muted">{count(source.pages_done)} read, {count(source.pages_queued)} to go{source.seconds_left ? `, about ${Math.ceil(source.seconds_left)} s left` : ""}</p>}
+      {source.reason && <p class="note">{shown(source.reason)}</p>}
+      {source.failure_count > 0 && (
+        <details>
+          <summary>{counted(source.failure_count, "page")} failed</summary>
+          <ul class="failures">{source.failures.map((each) => <li><WebLink to={each.path} /> <span class="muted">{shown(each.reason)}</span></li>)}</ul>
+        </details>
+      )}
+      <div class="card-tools">
+        {mayAdd && <button type="button" disabled={busy} onClick={() => void call("recrawl_source", { source: source.id })}>Read again</button>}
+        {mayRemove && !sure && <button type="button" disabled={busy} onClick={() => setSure(true)}>Remove</button>}
+        {sure && <><button type="button" class="danger" onClick={() => { setSure(false); void call("remove_source", { source: source.id }); }}>Remove it</button><button type="button" onClick={() => setSure(false)}>Keep</button></>}
+      </div>
+    </li>
+  );
+}
