@@ -160,7 +160,7 @@ def _tell(text: str, start: str = "Error: ") -> None:
     try:
         print(f"{start}{text}", file=sys.stderr, flush=True)
     except OSError:  # standard error is full or gone as well: the exit code has to do
-        sys.stderr = None  # type: ignore[assignment]
+        sys.stderr = None
 
 
 def parser(command: str = "") -> CommandParser:

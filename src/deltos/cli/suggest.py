@@ -42,7 +42,7 @@ def _symbol(tool: Any, given: Any) -> str:
     if not isinstance(given, dict):
         return ""
     if tool == "Grep":
-        words = [given.get("pattern")]
+        words: list[Any] = [given.get("pattern")]
     elif tool == "Bash" and isinstance(command := given.get("command"), str) and command.lstrip().startswith(_GREPS):
         words = [word.strip("\"'") for word in command.split() if not word.startswith("-")][1:4]
     else:

@@ -105,7 +105,7 @@ def test_answers_say_when_apis_are_not_compared_by_meaning_yet(agent: Agent) -> 
     agent.desk.descriptions.is_behind = True
     note = "Not all parts of APIs are compared by meaning yet: ask again."
     assert note in agent.text("search_docs", query="animals")
-    assert note in render_nothing("animals", DocsTotals(0, 0, 0), [], ["pets"], note)
+    assert note in render_nothing("animals", DocsTotals(0, 0, 0), [], ["pets"], note=note)
 
 
 def test_an_empty_query_and_an_unknown_source_are_errors(agent: Agent) -> None:

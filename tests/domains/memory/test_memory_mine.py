@@ -228,7 +228,7 @@ def test_what_was_said_before_is_replaced_by_what_was_kept_earlier_but_said_late
     old = (prompt(limit, cwd=str(disk.root)), prompt(steps, 2, cwd=str(disk.root)))
     disk.write(".claude/projects/-app/s1.jsonl", lines(*old))
     mine(memory, disk.home)
-    by_text = {row.text: row for row in memory.store.all()}
+    by_text = {str(row.text): row for row in memory.store.all()}
     assert by_text[limit].superseded_by is not None
     (plan,) = (row for row in by_text.values() if row.text.startswith("The plan"))
     assert "2. Dual-write the queue for one release (no longer: By the way" in plan.text
