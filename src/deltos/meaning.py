@@ -140,12 +140,6 @@ class Meaning:
             self.catch_up(lambda: time.monotonic() > until)
         return self.similarities(TextToEmbed(question, asked_words(question)))
 
-    def order_of(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The similarity of a few texts to a question, standardised; embedded on the spot."""
-        words = shared_words().of
-        vectors = self._embedder.texts([TextToEmbed(text, words(text)) for text in (question, *texts)])
-        return standardised(vectors[1:] @ vectors[0])
-
     def similarities(self, question: TextToEmbed) -> Similarities | None:
         """The similarity of every text to a question; None when there is nothing to compare.
 

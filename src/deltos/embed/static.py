@@ -60,6 +60,15 @@ class StaticModel:
         vector: Vectors = self.of_words([passage.words])[0]
         return vector
 
+    def word_vectors(self, words: Sequence[str]) -> Vectors:
+        """The vector of each index word, as long as the word weighs; zeros for one that is not known."""
+        out = np.zeros((len(words), self.dimensions), np.float32)
+        known = [(place, self._numbers[word]) for place, word in enumerate(words) if word in self._numbers]
+        if known:
+            places, numbers = map(list, zip(*known, strict=True))
+            out[places] = self._rows[numbers].astype(np.float32) * self._scales[numbers][:, None]
+        return out
+
     def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
         """Unit vectors of texts that are index words already, with spaces between them; all begin with `after`."""
         common = self._known(after)

@@ -111,6 +111,9 @@ class ApiDescriptions(Protocol):
     def unit_ids(self, api_id: int) -> list[int]:
         """The ids of all units of an API."""
 
+    def overview_ids(self) -> dict[str, int]:
+        """The unit that stands for each API as a whole, by the API's name."""
+
     def unit(self, api_id: int, key: str) -> UnitRow | None:
         """The unit of that key."""
 

@@ -11,6 +11,7 @@ from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from deltos.domains.apis.source import is_address
+from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class ApiSearcher:
                 kinds=kinds,
                 limit=limit,
                 similarities=similarities,
-                compare=meaning.order_of if meaning else None,
+                model=shared_model() if meaning else None,
                 without=self._library.beside(rows) if len(rows) > 1 else self._library.hidden_ids(),
             )
             shown = _Shown(self._library)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-from deltos.domains.apis.intent import wanted_of
 from deltos.text.identifiers import split_identifier
 from deltos.text.stop_words import API_QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import TOKEN, stemmer, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _METHOD = re.compile(
     r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
@@ -84,7 +87,6 @@ class ApiQuery:
     method: str = ""
     path: str = ""
     stems: tuple[str, ...] = ()
-    wanted: str = ""
 
     def match_words(self) -> tuple[str, ...]:
         """The stems of which any may match.
@@ -108,9 +110,7 @@ def parse_query(text: str) -> ApiQuery:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    return ApiQuery(
-        text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)), wanted_of(text)
-    )
+    return ApiQuery(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
 
 
 def question_words(text: str) -> list[str]:
@@ -157,6 +157,10 @@ def _synonyms() -> dict[str, dict[str, float]]:
     return known
 
 
+def synonyms_of(word: str) -> Mapping[str, float]:
+    """The stems of other words for the same thing, each with how surely."""
+    return _synonyms().get(stem(word), {})
+
+
 def _concept(word: str) -> Concept:
-    own = stem(word)
-    return Concept(word, {own: 1.0, **_synonyms().get(own, {})}, bool(verb_of(word)))
+    return Concept(word, {stem(word): 1.0, **synonyms_of(word)}, bool(verb_of(word)))

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.apis.intent import CREATE, DELETE, READ, UPDATE, intent_of
+import numpy as np
+
+from deltos.domains.apis.features import OperationFeatures, describe_operations
+from deltos.domains.apis.operations import score_operations
 from deltos.domains.apis.prose import is_parameter_segment, path_segments
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
+from deltos.meaning import standardised
 from deltos.ranking import load_ranker
 from deltos.text.identifiers import spaced
 from deltos.text.rarity import idf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
+    from deltos.embed.static import StaticModel
     from deltos.meaning import Similarities
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
 
-    Compare = Callable[[str, Sequence[str]], list[float]]
-
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description, details
-CANDIDATES = 120
-NEAREST_UNITS = 40  # candidates by meaning
+CANDIDATES = 100
+NEAREST_UNITS = 80  # candidates by meaning
 _NEAREST_LOOKED_AT = 600  # of all APIs and kinds; those that are not asked for are left out
 # Where the best unit lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.3
@@ -43,7 +46,6 @@ _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely abo
 # From this score on a question is about the unit: 95 % of paraphrased operations reach it, and 3 % of questions about
 # documentation (ARCHITECTURE.md, decisions).
 CLEAR_MATCH = 1.7
-_VERSION = re.compile(r"^v(\d{1,6})(?:[._]\d{1,6})*(alpha|beta|rc|preview)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,9 @@ class RankedUnit:
 
 
 class UnitFeatures(NamedTuple):
-    """What speaks for a unit. Coverage is the share of the question that a field has words for; `…_asked` is the share
-    of the field's own words that were asked for; `meaning` is in standard deviations of similarity to the question,
-    `near_alone` is the cosine similarity itself, the more the question lacks words of any unit, and `near` its share of
-    the best. `api_near` and `api_named` say the same of the API as a whole. `…_unasked`: the operation does something
-    else than the question wants done."""
+    """How surely a question is about a unit. Coverage is the share of the question that a field has words for;
+    `…_asked` is the share of the field's own words that were asked for; `meaning` is in standard deviations of
+    similarity to the question, `near_alone` the cosine itself, the more the question lacks words of any unit."""
 
     bm25: float
     title_coverage: float
@@ -81,15 +81,6 @@ class UnitFeatures(NamedTuple):
     is_deprecated: bool
     meaning: float
     near_alone: float = 0.0
-    near: float = 0.0
-    api_near: float = 0.0
-    api_named: float = 0.0
-    intent_agrees: float = 0.0
-    destroys_unasked: float = 0.0
-    reads_unasked: float = 0.0
-    keeps_unasked: float = 0.0
-    is_preview: float = 0.0
-    is_outdated: float = 0.0
 
 
 def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
@@ -105,27 +96,76 @@ def search_units(
     kinds: Sequence[str],
     limit: int,
     similarities: Similarities | None = None,
-    compare: Compare | None = None,
+    model: StaticModel | None = None,
     without: Sequence[int] = (),
 ) -> list[RankedUnit]:
     """The units that answer `query` best, `without` those of some APIs, by words and where known by meaning.
 
-    `similarities` are of all that units say, which finds; `compare` is asked about what they are called, which orders.
+    `similarities` are of all that units say, which finds; `model` compares single words, which orders.
     """
     question = parse_query(query)
     if not question.concepts:
         return []
+    found = find_units(store, question, similarities, api_id=api_id, kinds=kinds, limit=limit, without=without)
+    if not found:
+        return []
+    cosines = similarities.raw([unit.row.id for unit in found]) if similarities else {}
+    near_apis = nearness_of_apis(store, found, similarities)
+    rows = describe_operations(
+        query, found, [cosines.get(unit.row.id, 0.0) for unit in found], model=model, near_apis=near_apis
+    )
+    called = np.array(rows[:, OperationFeatures._fields.index("called_cosine")])
+    ranked = _ranked(found, _described(store, question, found, standardised(called), cosines))
+    return _in_order(ranked, question, score_operations(rows))[:limit]
+
+
+def find_units(
+    store: ApiDescriptions,
+    question: ApiQuery,
+    similarities: Similarities | None,
+    *,
+    api_id: int | None,
+    kinds: Sequence[str],
+    limit: int,
+    without: Sequence[int],
+) -> list[FoundUnit]:
+    """What may answer: units that share words with the question, and those that are nearest in meaning."""
     found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
     if similarities:
         known = {unit.row.id for unit in found}
         near = _near(store, similarities, api_id, kinds, without)
         found += [unit for unit in near[:NEAREST_UNITS] if unit.row.id not in known]
-    if not found:
-        return []
-    meanings = compare(query, list(map(_called, found))) if compare else [0.0] * len(found)
-    ranked = _ranked(found, _described(store, question, found, meanings, similarities))
-    ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
-    return ranked[:limit]
+    return found
+
+
+def _in_order(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
+    """Best first. Which operation comes before which was learned; how sure the answer is of the first, of the second
+    and so on, and what other units stand between them, goes by words."""
+    by_words = sorted(range(len(ranked)), key=lambda place: (-ranked[place].score, ranked[place].row.id))
+    places = [place for place in by_words if ranked[place].row.kind == "operation"]
+    learned = sorted(
+        places,
+        key=lambda place: (-_named(ranked[place].row, question), -scores[place], len(ranked[place].row.path)),
+    )
+    instead = dict(zip(places, learned, strict=True))
+    return [_as_sure_as(ranked[place], ranked[instead.get(place, place)]) for place in by_words]
+
+
+def _as_sure_as(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
+    """A unit in the place of another."""
+    return replace(place, row=unit.row, api_name=unit.api_name, is_near=unit.is_near)
+
+
+def _named(row: UnitRow, question: ApiQuery) -> int:
+    """How exactly a unit is named by the question: by its address, by that of another method, by its title."""
+    return _address(row, question) or -int(tuple(stems_of(row.title)) != question.stems)
+
+
+def _address(row: UnitRow, question: ApiQuery) -> int:
+    """2 for the very address that was asked for, 1 for it with another method."""
+    if not (row.path and question.path) or _shape(row.path) != _shape(question.path):
+        return 0
+    return 2 if question.method in ("", row.method) else 1
 
 
 def _near(
@@ -137,76 +177,33 @@ def _near(
     return store.found(similarities.near(_NEAREST_LOOKED_AT), api_id=api_id, kinds=kinds, without=without)
 
 
-def _called(unit: FoundUnit) -> str:
-    """What a unit is called, in short."""
-    return f"{unit.row.method} {unit.row.path} {unit.words.title} {unit.words.names}"
-
-
 def _described(
     store: ApiDescriptions,
     question: ApiQuery,
     found: Sequence[FoundUnit],
     meanings: Sequence[float],
-    similarities: Similarities | None,
+    cosines: Mapping[int, float],
 ) -> list[UnitFeatures]:
     """The features of each candidate."""
     weights = _concept_weights(store, question)
     best = max(unit.score for unit in found) or 1.0
-    ids = [unit.row.id for unit in found]
-    cosines = similarities.raw(ids) if similarities else {}
     rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
     lacking = _lacking(rows)
-    nearest = max((*cosines.values(), 0.0)) or 1.0
-    of_apis = _nearness_of_apis(store, found, similarities)
-    newest = _newest_versions(found)
     return [
-        row._replace(
-            near_alone=lacking * max(0.0, cosines.get(unit.row.id, 0.0)),
-            near=max(0.0, cosines.get(unit.row.id, 0.0)) / nearest,
-            api_near=of_apis.get(unit.api_name, 0.0),
-            is_outdated=float(_version_of(unit.row.path) < newest.get(_without_version(unit), (0, 0))),
-        )
+        row._replace(near_alone=lacking * max(0.0, cosines.get(unit.row.id, 0.0)))
         for row, unit in zip(rows, found, strict=True)
     ]
 
 
-def _nearness_of_apis(
+def nearness_of_apis(
     store: ApiDescriptions, found: Sequence[FoundUnit], similarities: Similarities | None
 ) -> dict[str, float]:
-    """How near each API as a whole is to the question, 1 for the nearest; nothing where there is only one."""
+    """How near what each API says of itself is to the question; nothing where there is only one."""
     names = {unit.api_name for unit in found}
     if similarities is None or len(names) < 2:
         return {}
-    overviews: dict[int, str] = {}
-    for name in names:
-        api = store.api(name)
-        overviews |= {unit.id: name for unit in store.units(api.id, ("overview",))} if api else {}
-    known = {overviews[key]: max(0.0, cosine) for key, cosine in similarities.raw(list(overviews)).items()}
-    nearest = max((*known.values(), 0.0)) or 1.0
-    return {name: cosine / nearest for name, cosine in known.items()}
-
-
-def _newest_versions(found: Iterable[FoundUnit]) -> dict[tuple[str, str, str], tuple[int, int]]:
-    """The newest stable version of each operation that there are several of."""
-    newest: dict[tuple[str, str, str], tuple[int, int]] = {}
-    for unit in found:
-        if unit.row.path:
-            key = _without_version(unit)
-            newest[key] = max(newest.get(key, (0, 0)), _version_of(unit.row.path))
-    return newest
-
-
-def _without_version(unit: FoundUnit) -> tuple[str, str, str]:
-    segments = (part for part in unit.row.path.lower().split("/") if not _VERSION.match(part))
-    return unit.api_name, unit.row.method, "/".join("{}" if is_parameter_segment(part) else part for part in segments)
-
-
-def _version_of(path: str) -> tuple[int, int]:
-    """The version in a path; previews come before every stable one."""
-    for part in path.lower().split("/"):
-        if match := _VERSION.match(part):
-            return (0 if match[2] else 1, int(match[1]))
-    return (1, 0)
+    overviews = {unit_id: name for name, unit_id in store.overview_ids().items() if name in names}
+    return {overviews[key]: max(0.0, cosine) for key, cosine in similarities.raw(list(overviews)).items()}
 
 
 def _lacking(rows: Iterable[UnitFeatures]) -> float:
@@ -275,8 +272,7 @@ def _features(
     asked = {
         stem for concept in question.concepts for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
     }
-    is_address = bool(row.path and question.path) and _shape(row.path) == _shape(question.path)
-    has_method = question.method in ("", row.method)
+    address = _address(row, question)
     return UnitFeatures(
         bm25=unit.score / best,
         title_coverage=_coverage(question.concepts, title, weights),
@@ -289,29 +285,11 @@ def _features(
         exact_title=tuple(spoken) == question.stems,
         path_asked=_share(_path_stems(row.path), asked) if row.path else 0.0,
         verb_agrees=bool(row.path and question.verb) and question.verb in _verbs(row),
-        address=is_address and has_method,
-        address_of_other_method=is_address and not has_method,
+        address=address == 2,
+        address_of_other_method=address == 1,
         is_deprecated=row.deprecated,
         meaning=meaning,
-        api_named=float(bool(set(stems_of(spaced(unit.api_name.replace("-", " "), after_acronyms=False))) & asked)),
-        is_preview=float(bool(row.path) and _version_of(row.path)[0] == 0),
-        **_intents(row, question.wanted),
     )
-
-
-def _intents(row: UnitRow, wanted: str) -> dict[str, float]:
-    """How what an operation does agrees with what is wanted."""
-    does = intent_of(row)
-    if not does:
-        return {}
-    writes = does in (CREATE, UPDATE)
-    nearly = writes and wanted in (CREATE, UPDATE)
-    return {
-        "intent_agrees": 1.0 if does == wanted else 0.5 if nearly else 0.0,
-        "destroys_unasked": float(does == DELETE and wanted != DELETE),
-        "reads_unasked": float(does == READ and wanted in (CREATE, UPDATE, DELETE)),
-        "keeps_unasked": float(writes and wanted == DELETE),
-    }
 
 
 def _coverage(concepts: Iterable[Concept], stems: set[str], weights: Mapping[str, float]) -> float:

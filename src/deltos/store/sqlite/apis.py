@@ -139,6 +139,11 @@ class SqliteApis:
         # From the index by pointer alone: bodies lie between the rows of the table.
         return [row[0] for row in self._database.read().execute("SELECT id FROM api_unit WHERE api_id = ?", (api_id,))]
 
+    def overview_ids(self) -> dict[str, int]:
+        query = """SELECT api.name, unit.id FROM api CROSS JOIN api_unit AS unit
+            ON unit.api_id = api.id AND unit.pointer = '#' AND unit.kind = 'overview'"""
+        return dict(self._database.read().execute(query).fetchall())
+
     def unit(self, api_id: int, key: str) -> UnitRow | None:
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND key = ? AND kind <> 'fragment'"
         row = self._database.read().execute(query, (api_id, key)).fetchone()

