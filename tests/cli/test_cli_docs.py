@@ -41,6 +41,20 @@ def run_json(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, 
     return [json.loads(line) for line in out.splitlines()]
 
 
+def test_versions_and_single_pages_on_the_command_line(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, read, _ = run(capsys, "add", "manual/use.md", "--name", "m", "--version", "1", "--max-pages", "1")
+    assert code == 0
+    assert "(manual/use.md), id m-" in read
+    assert "first headings, quoted:\n~~~quoted\nUse\n" in read, "one page is read before the command ends"
+    run(capsys, "add", "manual/install.md", "--name", "m", "--version", "2", "--wait")
+    assert [row["version"] for row in run_json(capsys, "status", "m")] == ["2", "1"]
+    assert [row["version"] for row in run_json(capsys, "recrawl", "m", "--version", "latest", "--wait")] == ["2"]
+    assert run(capsys, "search", "quokka timeout", "--source", "m")[1].startswith("m has versions 2, 1: version=2")
+    assert {row["version"] for row in run_json(capsys, "search", "timeout", "--source", "m@1")} == {"1"}
+    assert run(capsys, "remove", "m")[0] != 0
+    assert run(capsys, "remove", "m", "--version", "1")[1].endswith("Still there: m 2.\n")
+
+
 def test_a_folder_is_added_searched_listed_and_removed(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (added,) = run_json(capsys, "add", "manual", "--name", "m", "--wait")
     assert (added["status"], added["pages"], added["failed"], added["kind"]) == ("READY", 2, [], "folder")

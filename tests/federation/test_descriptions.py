@@ -86,6 +86,21 @@ def test_an_api_is_compared_by_meaning_in_the_first_answer_after_it_was_added(tm
     app.close()
 
 
+def test_a_citation_of_an_api_leads_to_its_file_from_any_project(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    specs = tmp_path / "one" / "specs"
+    specs.mkdir(parents=True)
+    (specs / "shop.json").write_text(json.dumps(SPEC))
+    here, elsewhere = Desk(app.tools(), tmp_path / "one"), Desk(app.tools(), tmp_path / "two")
+    here.call("add_source", url="specs/shop.json")
+    with pytest.raises(NotFound, match=r"No documentation source 'shop'\. Known: shop\.json\."):
+        here.call("search_docs", query="refund", source="shop")
+    asked = {"query": "create a refund", "source": "shop.json"}
+    assert "Source: specs/shop.json#/paths/" in here.call("search_docs", **asked).text
+    assert f"Source: {specs.as_posix()}/shop.json#/paths/" in elsewhere.call("search_docs", **asked).text
+    app.close()
+
+
 def test_documents_that_could_not_be_read_are_named_wherever_sources_are_listed(tmp_path: Path) -> None:
     app = App(Config(tmp_path / "home"))
     shop = tmp_path / "shop"

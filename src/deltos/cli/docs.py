@@ -170,14 +170,16 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             print_json(_status_json(status))
         for failure in added.failures:
             print_json({"error": failure})
-    elif arguments.wait:
+    elif arguments.wait and arguments.max_pages != 1:
         print(
             "\n".join(
                 (*filter(None, [added.api_line]), *(_status_text(status) for status in statuses), *added.failures)
             )
         )
     else:
-        print(name_commands_in_notes(render_added(added, statuses, project_root=Path.cwd())))
+        ids = [source.id for source in added.sources] if arguments.max_pages == 1 else []
+        read = app.domains.docs.library.first_page(ids[0]) if len(ids) == 1 else None
+        print(name_commands_in_notes(render_added(added, statuses, project_root=Path.cwd(), read=read)))
     return code
 
 
