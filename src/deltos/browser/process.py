@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_MESSAGE_BYTES = 80_000_000
-MAX_RESIDENT_BYTES = 3 << 30
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 _READ_BYTES = 1 << 16
 _WATCH_SECONDS = 1.0
@@ -83,7 +82,7 @@ def find_browser(configured: str = "") -> str:
 class Chromium:
     """A running browser. Any thread may send and kill; one waits for what it says."""
 
-    def __init__(self, program: str, *, max_resident_bytes: int = MAX_RESIDENT_BYTES) -> None:
+    def __init__(self, program: str, *, max_resident_bytes: int) -> None:
         self._folder = tempfile.mkdtemp(prefix="deltos-browser-")
         self._max_resident_bytes = max_resident_bytes
         flags = [*_FLAGS, f"--user-data-dir={self._folder}/profile"]
@@ -172,9 +171,8 @@ class Chromium:
         """Kill it when it takes too much memory."""
         while not self._ended.wait(_WATCH_SECONDS):
             if sum(_resident_bytes(self._process.pid)) > self._max_resident_bytes:
-                self._killed_for = (
-                    f"rendering it took more than {self._max_resident_bytes / (1 << 30):.3g} GB of memory"
-                )
+                most = self._max_resident_bytes // 1_000_000
+                self._killed_for = f"rendering it took more than {most:,} MB of memory"
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 return

@@ -56,6 +56,7 @@ class RenderLimits:
     start_seconds: float = 60.0
     max_requests: int = 200
     max_bytes: int = 30_000_000
+    max_resident_bytes: int = 3_000_000_000  # of the browser and all its processes, each by itself
 
 
 DEFAULT_LIMITS = RenderLimits()
@@ -87,9 +88,12 @@ class Renderer:
     def _opened(self) -> Chromium:
         if self._browser is None or not self._browser.is_alive or self._pages >= _PAGES_PER_BROWSER:
             self._end()
-            self._browser, self._pages = Chromium(find_browser(self.program)), 0
+            self._browser, self._pages = self._started(), 0
         self._pages += 1
         return self._browser
+
+    def _started(self) -> Chromium:
+        return Chromium(find_browser(self.program), max_resident_bytes=self.limits.max_resident_bytes)
 
     def _end(self) -> None:
         browser, self._browser = self._browser, None

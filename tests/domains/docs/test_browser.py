@@ -10,7 +10,8 @@ import pytest
 
 from deltos.browser.process import find_browser
 from deltos.browser.render import Renderer, RenderLimits
-from deltos.errors import SourceError, TookTooLong
+from deltos.confinement import Confinement, confined
+from deltos.errors import Forbidden, SourceError, TookTooLong, TookTooMuchMemory
 from deltos.fetch.http import HttpClient, HttpResponse
 from tests.loopback import LOOPBACK, serving
 
@@ -94,7 +95,7 @@ def test_without_a_browser_such_a_page_is_named_in_the_status(desk: Desk, app: t
     assert "--browser" in status.reason
 
 
-def test_a_script_without_end_is_stopped_with_its_browser(site: Site) -> None:
+def test_a_script_without_end_or_measure_is_stopped_with_its_browser(site: Site) -> None:
     before = running()
     client = HttpClient(private_hosts=LOOPBACK)
     renderer = Renderer(limits=RenderLimits(max_seconds=3.0))
@@ -105,6 +106,9 @@ def test_a_script_without_end_is_stopped_with_its_browser(site: Site) -> None:
     many = b"<script>for (let n = 0; n < 50; n++) fetch('/' + n)</script>"
     with pytest.raises(SourceError, match="more than 5 others"):
         renderer.render(f"{site.url}/", page(many), client.get)
+    renderer.limits = RenderLimits(max_resident_bytes=1_000_000, max_requests=100_000)
+    with pytest.raises(TookTooMuchMemory, match="more than 1 MB of memory"):
+        renderer.render(f"{site.url}/", page(b"<script>setInterval(() => fetch('/'), 20)</script>"), client.get)
     assert running() == before
     client.close()
 
@@ -122,3 +126,8 @@ def test_a_browser_is_named_by_its_full_path_or_found_in_absolute_folders(
     with pytest.raises(SourceError, match="names no program"):
         find_browser("chromium")
     assert find_browser(str(tmp_path / "chromium")) == str(tmp_path / "chromium")
+
+
+def test_callers_over_a_network_have_a_browser_only_where_it_is_switched_on(desk: Desk, site: Site) -> None:
+    with confined(Confinement((desk.root,))), pytest.raises(Forbidden, match="No browser is switched on"):
+        desk.begin(f"{site.url}/", browser=True)

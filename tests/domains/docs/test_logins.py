@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.config import Config
+from deltos.confinement import Confinement, confined
 from deltos.errors import BadArgument, FetchFailed
 from deltos.fetch.http import HttpClient
 from deltos.isolated.launch import parser_environment
@@ -57,6 +58,9 @@ def test_a_page_behind_a_login_is_read_and_the_secret_is_nowhere(
         assert passage.text.startswith("The zebra setting. You sent [hidden].")
         assert wiki.request_headers["/"]["x-team"] == "docs-team"
         assert [name for asked in elsewhere.request_headers.values() for name in asked if name == "authorization"] == []
+    for roots, is_seen in (((pages.root,), True), ((tmp_path / "other",), False)):
+        with confined(Confinement(roots, {})):  # a token for some projects
+            assert bool(pages.docs.library.sources()) == is_seen
     kept = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert SECRET.encode() not in kept
     assert b"DELTOS_AUTH_WIKI" in kept
