@@ -175,6 +175,8 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
     if language in _SPACELESS:
         lexicon = _occurring(lexicon, own)
     alone = [_features(sentence, language, lexicon) for sentence in own]
+    # "Never delete the original" among many sentences says how one task is to be done.
+    is_task = is_agent or len(own) > _FEW_SENTENCES
     around = {"assistant"} if is_agent else set()
     around |= {"stripped"} if has_foreign else set()
     around.add("n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _FEW_SENTENCES else "n5")
@@ -182,7 +184,7 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
         Sentence(
             sentence,
             frozenset(alone[at] | around | _position(at, len(own)) | _context(alone, at)),
-            NEITHER if is_agent or alone[at] & _NOT_PLAIN else _plain_form(own[at], alone[at]),
+            NEITHER if is_task or alone[at] & _NOT_PLAIN else _plain_form(own[at], alone[at]),
         )
         for at, sentence in enumerate(shown)
     ]
