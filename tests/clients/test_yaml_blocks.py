@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from deltos.clients.formats import YAML, Put, Remove, change_text
 from deltos.errors import BadConfiguration
 
-ENTRY = {"cmd": "/usr/bin/deltos", "args": ["mcp"], "envs": {}}
+if TYPE_CHECKING:
+    from deltos.clients.jsonc import Json
+
+ENTRY: Json = {"cmd": "/usr/bin/deltos", "args": ["mcp"], "envs": {}}
 PATH = ("extensions", "deltos")
 TEXTS = [
     "",
