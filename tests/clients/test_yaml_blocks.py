@@ -12,7 +12,7 @@ from deltos.errors import BadConfiguration
 if TYPE_CHECKING:
     from deltos.clients.jsonc import Json
 
-ENTRY: dict[str, Json] = {"cmd": "/usr/bin/deltos", "args": ["mcp"], "envs": {}}
+ENTRY: Json = {"cmd": "/usr/bin/deltos", "args": ["mcp"], "envs": {}}
 PATH = ("extensions", "deltos")
 TEXTS = [
     "",

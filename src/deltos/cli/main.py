@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not from typing: a Ctrl-C while that is imported would be a traceback
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,16 +53,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         from deltos.cli.hook import run
 
         run(sys.argv[2:])
-    from deltos.cli.terminal import guarded
+    try:
+        from deltos.cli.terminal import guarded
 
-    with guarded():
-        try:
-            code = _dispatch(list(sys.argv[1:] if argv is None else argv))
-        except SystemExit as ending:  # argparse, after help or an error
-            raise SystemExit(_told_all(ending.code)) from None
-        except KeyboardInterrupt:
-            code = _tell_interrupted()
-        return _told_all(code)
+        with guarded():
+            return _told_all(_dispatch(list(sys.argv[1:] if argv is None else argv)))
+    except SystemExit as ending:  # argparse, after help or an error
+        raise SystemExit(_told_all(ending.code)) from None
+    except KeyboardInterrupt:
+        return _tell_interrupted()
 
 
 def _dispatch(words: list[str]) -> int:

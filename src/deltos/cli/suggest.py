@@ -41,6 +41,7 @@ def _symbol(tool: Any, given: Any) -> str:
     """The name that is looked for, where it is one: `make_plan`, `makePlan`, `MakePlan`, `plan.make`."""
     if not isinstance(given, dict):
         return ""
+    words: list[Any]
     if tool == "Grep":
         words: list[Any] = [given.get("pattern")]
     elif tool == "Bash" and isinstance(command := given.get("command"), str) and command.lstrip().startswith(_GREPS):
