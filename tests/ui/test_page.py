@@ -32,7 +32,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"odd/{name}": f'# {name}\ndef odd_{number}():\n    return """{EVERY[number]}"""\n'
         for number, name in enumerate(FILE_NAMES)
     }
-    return a_part_of_this_repository(tmp_path_factory.mktemp("page") / "deltos", hostile)
+    blocks = "\n\n".join(f"## Payload {number}\n\n{text}" for number, text in enumerate(EVERY))
+    more = {
+        "notes/payloads.md": f"# Hostile payloads\n\n{blocks}\n",
+        "pets.json": (REPOSITORY / "fuzz/seeds/openapi-json/pets.json").read_bytes(),
+    }
+    return a_part_of_this_repository(tmp_path_factory.mktemp("page") / "deltos", {**hostile, **more})
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +49,6 @@ def home(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for text, kind in ((DECISION, "decision"), ("Hostile payloads follow.\n" + "\n".join(EVERY), "finding")):
         app.domains.memory.remember(Draft(text, kind=kind), ObservationOrigin(project.project_id, root, "session-1"))
     app.close()
-    (root / "notes").mkdir()
-    blocks = "\n\n".join(f"## Payload {number}\n\n{text}" for number, text in enumerate(EVERY))
-    (root / "notes" / "payloads.md").write_text(f"# Hostile payloads\n\n{blocks}\n", "utf-8")
     return folder
 
 
@@ -174,11 +176,12 @@ def test_memory_is_pinned_forgotten_and_brought_back_and_shows_the_next_session_
 
 def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Watched, root: Path) -> None:
     page = watched.open("sources", "input[name=url]")
-    for source in (root / "notes", REPOSITORY / "fuzz/seeds/openapi-json/pets.json"):
+    for source in (root / "notes", root / "pets.json"):
         page.fill("input[name=url]", str(source))
-        page.click("text=Add")
+        with page.expect_response("**/api/tool/add_source"):
+            page.click("button:has-text('Add')")
         page.wait_for_selector(".toast")
-    page.wait_for_selector(".source .state-ready, .source .state-indexed")
+    page.wait_for_selector(".source .state-ready")
     watched.open("apis", "a.chip")
     page.click("a.chip >> nth=0")
     page.click(".operation >> nth=0")
@@ -187,7 +190,7 @@ def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Wat
     page.wait_for_selector(".operation", state="detached")
     watched.open("sources", "input[name=url]")
     page.fill("input[name=url]", "ftp://nowhere.invalid/")
-    page.click("text=Add")
+    page.click("button:has-text('Add')")
     assert page.inner_text(".problem")
 
 
@@ -195,7 +198,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     page = watched.open("graph", ".box")
     assert page.locator(".box").count() >= 15
     watched.open("graph?symbol=RequestGuard", ".node.middle")
-    assert "build_app" in page.inner_text("#drawing")
+    assert "build_app" in (page.text_content("#drawing") or "")
     page.click(".node:has-text('build_app')")
     page.wait_for_selector(".document .code")
     watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
@@ -205,8 +208,13 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     watched.wrong.clear()  # the browser logs the 400 that the page shows
 
 
-def test_hostile_documents_memories_and_names_stay_text(watched: Watched) -> None:
-    page = watched.open("search?q=hostile+payloads&tab=doc", ".result")
+def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: Path) -> None:
+    page = watched.open("sources", "input[name=url]")
+    if not page.locator(".source").count():  # alone, without the test above
+        page.fill("input[name=url]", str(root / "notes"))
+        page.click("button:has-text('Add')")
+    page.wait_for_selector(".source .state-ready")
+    watched.open("search?q=hostile+payloads&tab=doc", ".result")
     pages = [
         page.locator(".result").nth(number).get_attribute("href") for number in range(page.locator(".result").count())
     ]

@@ -203,8 +203,7 @@ function Treemap({ page, tests, open }: { page: ModulesPage; tests: boolean; ope
             <rect class="folder" {...rectangle} />
             {rectangle.height > 44 && <text class="folder-label" x={rectangle.x + 6} y={rectangle.y + 13}>{fitting(name, rectangle.width - 8)}</text>}
             {boxes.map(({ rectangle: own, module }) => (
-              <g role="button" tabIndex={own.width * own.height > 900 ? 0 : -1} aria-label={`${module.path}, imported by ${counted(module.imported_by, "file")}`}
-                onClick={() => open(module.path)} onKeyDown={(event) => { if (event.key === "Enter") open(module.path); }}>
+              <g role="button" tabIndex={own.width * own.height > 900 ? 0 : -1} onClick={() => open(module.path)} onKeyDown={(event) => { if (event.key === "Enter") open(module.path); }}>
                 <title>{`${module.path}\nimported by ${counted(module.imported_by, "file")}`}</title>
                 <rect class={`box shade-${Math.min(4, Math.floor((5 * Math.log1p(module.imported_by)) / Math.log1p(most)))} ${module.is_test ? "test" : ""}`} {...own} />
                 {own.height > 17 && own.width > 34 && <text class="box-label" x={own.x + 5} y={own.y + 14}>{fitting(module.path.split("/").at(-1) ?? "", own.width - 8)}</text>}

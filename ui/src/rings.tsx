@@ -22,8 +22,7 @@ export function Rings({ page, mode, open }: { page: GraphPage; mode: string; ope
         const left = x < -1;
         const kind = node.ring === 0 ? "middle" : node.is_test ? "test" : mode === "around" && node.ring === 2 ? "out" : "";
         return (
-          <g class={`node ${kind}`} transform={`translate(${x} ${y})`} tabIndex={0} role="button" aria-label={`${node.kind} ${node.label} in ${node.path}`}
-            onClick={() => open(node)} onKeyDown={(event) => { if (event.key === "Enter") open(node); }}>
+          <g class={`node ${kind}`} transform={`translate(${x} ${y})`} tabIndex={0} role="button" onClick={() => open(node)} onKeyDown={(event) => { if (event.key === "Enter") open(node); }}>
             <title>{`${node.kind} ${node.label}\n${node.path}:${node.line}`}</title>
             <circle r={node.ring === 0 ? 8 : 5.5} />
             <text x={node.ring === 0 ? 0 : left ? -10 : 10} y={node.ring === 0 ? -14 : 4} text-anchor={node.ring === 0 ? "middle" : left ? "end" : "start"}

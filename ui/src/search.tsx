@@ -44,6 +44,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
 
   return (
     <div class={`search ${id ? "has-document" : ""}`}>
+      {q && <h1 class="unseen">Search</h1>}
       <div class="search-head">
         <form role="search" onSubmit={submit}>
           <svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="11" cy="11" r="6.5" /><path d="m16 16 4.5 4.5" /></svg>

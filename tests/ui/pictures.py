@@ -1,0 +1,57 @@
+"""`make pictures`: the pictures of docs/ui.md, taken of a real page over a part of this repository."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.workspace.identity import identify
+from tests.ui.opened import a_part_of_this_repository, chromium, serve_page
+
+MEMORIES = (
+    ("We keep access tokens only as hashes: the secret is random, a slow hash would protect nothing", "decision"),
+    ("Prefer frozen dataclasses over dictionaries between modules", "preference"),
+    ("The SDK's session manager keeps no events of the past, so Last-Event-ID is removed", "finding"),
+)
+PICTURES = (
+    ("search-light", "search?q=verify+bearer+tokens", ".result", "light"),
+    ("graph-dark", "graph", ".box", "dark"),
+    ("memory-light", "memory", ".memo", "light"),
+    ("health-dark", "health", ".figures", "dark"),
+)
+
+
+def main() -> None:
+    """Take all of them into the folder that was named."""
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        root, home = a_part_of_this_repository(Path(folder) / "deltos", {}), Path(folder) / "home"
+        app = App(Config(home))
+        for text, kind in MEMORIES:
+            origin = ObservationOrigin(identify(root).project_id, root, "session-1")
+            app.domains.memory.remember(Draft(text, kind=kind), origin)
+        app.close()
+        served = serve_page(root, home)
+        page = browser.new_page(viewport={"width": 1200, "height": 720})
+        page.set_default_timeout(60_000)
+        page.goto(served.url)
+        for name, address, selector, theme in PICTURES:
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            page.goto(f"http://{served.address.netloc}/#/{address}")
+            page.wait_for_selector(selector)
+            if name.startswith("search"):
+                page.locator("#query").focus()
+                page.keyboard.press("ArrowDown")
+                page.wait_for_selector(".document .number")
+            page.screenshot(path=out / f"{name}.png", animations="disabled")
+        served.stop()
+        served.dismiss()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The built page that is committed: made of these sources, small, and nothing of it from elsewhere."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.ui.opened import REPOSITORY
+
+STATIC = REPOSITORY / "src/deltos/ui/static"
+MOST_COMPRESSED_BYTES = 400_000
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_committed_bundle_is_what_the_sources_give_and_is_small(tmp_path: Path) -> None:
+    assert (REPOSITORY / "ui/node_modules/esbuild").exists(), "run `make ui`"
+    node = Path(sys.executable).with_name("node")
+    program = str(node) if node.exists() else "node"
+    subprocess.run([program, str(REPOSITORY / "ui/build.mjs"), str(tmp_path / "built")], check=True)
+    assert contents(tmp_path / "built") == contents(STATIC)
+    assert sum(len(gzip.compress(content)) for content in contents(STATIC).values()) < MOST_COMPRESSED_BYTES
+
+
+def test_the_types_of_the_front_end_are_those_of_the_structs() -> None:
+    script = [sys.executable, "-P", str(REPOSITORY / "scripts/ui_types.py"), "--check"]
+    assert subprocess.run(script, check=False).returncode == 0
+
+
+def test_no_page_loads_anything_from_elsewhere_or_inline() -> None:
+    for name, content in contents(STATIC).items():
+        if name.endswith(".html"):
+            text = content.decode()
+            assert 'src="http' not in text
+            assert 'href="http' not in text
+            assert "<style" not in text
+            assert " on" not in text.partition("<body>")[0]

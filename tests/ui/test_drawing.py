@@ -1,0 +1,48 @@
+"""Pictures of graphs: the same for the same graph, and only text from names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from deltos.cli.main import main
+from deltos.ui.draw import draw_svg, lay_out
+from deltos.ui.structs import GraphEdge, GraphNode, GraphPage
+from tests.repositories import make_repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SVG = "{http://www.w3.org/2000/svg}"
+FILES = {
+    "shop.py": "def price():\n    return 1\n\n\ndef order():\n    return price()\n",
+    "cart.py": "from shop import order\n\n\ndef check_out():\n    return order()\n",
+}
+
+
+def test_a_symbol_is_drawn_with_its_neighbours_and_its_impact_in_rings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
+    root = make_repository(tmp_path / "shop", FILES)
+    around, rings = tmp_path / "around.svg", tmp_path / "rings.svg"
+    assert main(["graph", "draw", "order", "--project", str(root), "-o", str(around)]) == 0
+    assert main(["graph", "draw", "price", "--impact", "--project", str(root), "-o", str(rings)]) == 0
+    assert {text.text for text in ET.parse(around).iter(f"{SVG}text")} == {"order", "check_out", "price", "cart.py"}
+    assert [each.get("class") for each in ET.parse(rings).iter(f"{SVG}circle")].count("ring") == 2
+
+
+def test_names_stay_text_and_equal_graphs_give_equal_pictures() -> None:
+    nodes = [
+        GraphNode(f"n{i}", f"</text><script>{i}\x1b", "function", "a.py", i, i % 3, is_test=False) for i in range(9)
+    ]
+    edges = [GraphEdge(f"n{i}", "n0", "call", certain=i % 2 == 0) for i in range(1, 9)]
+    for by_sides in (True, False):
+        page = lay_out(GraphPage("n0", nodes, edges, 0, []), by_sides=by_sides)
+        picture = draw_svg(page, by_sides=by_sides)
+        assert picture == draw_svg(lay_out(page, by_sides=by_sides), by_sides=by_sides)
+        drawn = ET.fromstring(picture)
+        assert not list(drawn.iter(f"{SVG}script"))
+        assert len({(node.x, node.y) for node in page.nodes if node.ring}) == sum(node.ring > 0 for node in nodes)
