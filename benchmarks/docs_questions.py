@@ -220,7 +220,7 @@ def print_table(asked: str, questions: Sequence[Question], found: dict[str, Foun
             groups[group].append(found[question.id])
     print(f"\n| {asked} | questions | page recall@5 | section recall@5 | in budget | first passage |")
     print("|---|--:|--:|--:|--:|--:|")
-    for group, several in groups.items():
+    for group, several in sorted(groups.items(), key=lambda item: item[0].startswith("*")):
         counts = [sum(getattr(one, name) for one in several) for name in ("page", "section", "in_budget", "first")]
         print(f"| {group} | {len(several)} | " + " | ".join(f"{count / len(several):.3f}" for count in counts) + " |")
 
