@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
@@ -95,7 +95,7 @@ def test_a_citation_of_an_api_leads_to_its_file_from_any_project(tmp_path: Path)
     here.call("add_source", url="specs/shop.json")
     with pytest.raises(NotFound, match=r"No documentation source 'shop'\. Known: shop\.json\."):
         here.call("search_docs", query="refund", source="shop")
-    asked = {"query": "create a refund", "source": "shop.json"}
+    asked: dict[str, Any] = {"query": "create a refund", "source": "shop.json"}
     assert "Source: specs/shop.json#/paths/" in here.call("search_docs", **asked).text
     assert f"Source: {specs.as_posix()}/shop.json#/paths/" in elsewhere.call("search_docs", **asked).text
     app.close()

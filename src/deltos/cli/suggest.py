@@ -43,7 +43,7 @@ def _symbol(tool: Any, given: Any) -> str:
         return ""
     words: list[Any]
     if tool == "Grep":
-        words: list[Any] = [given.get("pattern")]
+        words = [given.get("pattern")]
     elif tool == "Bash" and isinstance(command := given.get("command"), str) and command.lstrip().startswith(_GREPS):
         words = [word.strip("\"'") for word in command.split() if not word.startswith("-")][1:4]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.store.calls import MOST_CALLS, CallRecord
@@ -49,7 +50,8 @@ class SqliteCalls:
     def newest(self, limit: int) -> list[CallRecord]:
         with self._database.snapshot() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM call ORDER BY number DESC LIMIT ?", (limit,)).fetchall()
-        return [CallRecord(*row[:7], bool(row[7])) for row in rows]
+        calls = [CallRecord(*row) for row in rows]
+        return [replace(call, is_error=bool(call.is_error)) for call in calls]
 
     def close(self) -> None:
         self._database.close()
