@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAX_MESSAGE_BYTES = 80_000_000
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 _READ_BYTES = 1 << 16
+_FOLDER_PREFIX = "deltos-browser-"
 _WATCH_SECONDS = 1.0
 # The browser's pipes are its descriptors 3 and 4; its standard ones lead nowhere.
 _SHELL = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1')
@@ -79,11 +80,21 @@ def find_browser(configured: str = "") -> str:
     raise SourceError("No Chromium is installed", hint="Install one (apt-get install chromium), or set DELTOS_BROWSER.")
 
 
+def remove_remains() -> None:
+    """Remove the folders of browsers whose program was killed; the browsers ended with it."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
+        number = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        with suppress(OSError, OverflowError):  # another user's, or gone already
+            if number.isdecimal() and folder.lstat().st_uid == os.geteuid() and not _is_running(int(number)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 class Chromium:
     """A running browser. Any thread may send and kill; one waits for what it says."""
 
     def __init__(self, program: str, *, max_resident_bytes: int) -> None:
-        self._folder = tempfile.mkdtemp(prefix="deltos-browser-")
+        remove_remains()
+        self._folder = tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-")
         self._max_resident_bytes = max_resident_bytes
         flags = [*_FLAGS, f"--user-data-dir={self._folder}/profile"]
         if os.geteuid() == 0:  # it refuses to start otherwise
@@ -176,6 +187,14 @@ class Chromium:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 return
+
+
+def _is_running(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def answered(message: dict[str, Any]) -> dict[str, Any]:

@@ -234,6 +234,7 @@ def _lines(remote: Remote, folder: Path, *arguments: str) -> Iterator[str]:
 def _run(
     remote: Remote, folder: Path, arguments: tuple[str, ...], timeout_seconds: float, too_much: Callable[[], str]
 ) -> Iterator[bytes]:
+    require_web_address(remote.url)  # its scheme is what git may speak
     program = _program(folder)
     environment = closed_environment(program, folder)
     environment["GIT_ALLOW_PROTOCOL"] = urlsplit(remote.url).scheme

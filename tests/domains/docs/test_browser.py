@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.browser.process import find_browser
+from deltos.browser.process import find_browser, remove_remains
 from deltos.browser.render import Renderer, RenderLimits
 from deltos.confinement import Confinement, confined
 from deltos.errors import Forbidden, SourceError, TookTooLong, TookTooMuchMemory
@@ -126,6 +127,19 @@ def test_a_browser_is_named_by_its_full_path_or_found_in_absolute_folders(
     with pytest.raises(SourceError, match="names no program"):
         find_browser("chromium")
     assert find_browser(str(tmp_path / "chromium")) == str(tmp_path / "chromium")
+
+
+def test_the_folder_of_a_browser_goes_once_its_program_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for name in (f"{ended.pid}-a", f"{os.getpid()}-b", "notes"):
+        (tmp_path / f"deltos-browser-{name}" / "profile").mkdir(parents=True)
+    remove_remains()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"deltos-browser-{os.getpid()}-b",
+        "deltos-browser-notes",
+    ]
 
 
 def test_callers_over_a_network_have_a_browser_only_where_it_is_switched_on(desk: Desk, site: Site) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import deltos.clones.files
 from deltos.clones.address import RepositoryAddress, file_address, parse_repository
-from deltos.clones.fetching import FetchLimits
+from deltos.clones.fetching import FetchLimits, Remote, find_reference, prepare_folder
 from deltos.clones.shelf import Clones
 from deltos.errors import AddressRefused, BadArgument, FetchFailed, NotFound, SourceError
 from deltos.fetch.http import HttpClient
@@ -126,6 +126,17 @@ def test_no_redirect_leads_git_to_another_host(served: GitSite, tmp_path: Path) 
     with pytest.raises(AddressRefused, match="private network"):
         shelf(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).bring("a", f"{served.url}/shop", "", None)
     assert list((tmp_path / "clones").iterdir()) == []
+
+
+def test_git_asks_the_address_that_was_checked_and_resolves_no_name(served: GitSite, tmp_path: Path) -> None:
+    make_repository(served.folder / "shop", FILES)
+    port = served.url.rpartition(":")[2]
+    pinned = Remote(f"http://no-such-host.invalid:{port}/shop", ("127.0.0.1",))
+    prepare_folder(tmp_path / "git", pinned)
+    assert find_reference(pinned, "", tmp_path / "git").version == "main"
+    local = Remote(f"file://{served.folder}/shop", ())
+    with pytest.raises(AddressRefused, match="Only http and https"):
+        find_reference(local, "", tmp_path / "git")
 
 
 def test_what_is_too_large_is_named_and_nothing_of_it_stays(
