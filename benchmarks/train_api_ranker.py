@@ -75,7 +75,7 @@ _SUMMARIES = 12_000
 _SUMMARY_WEIGHT = 0.15  # of a summary against a question
 _RAREST_GRAM = 6
 _INTENT_SHRINKAGE = 1.0
-_TITLES_OF_API = 8
+_TITLES_OF_API = 7
 _OTHER_VERBS = {
     **dict.fromkeys(("create", "creates"), "add|make|new"),
     **dict.fromkeys(("delete", "deletes"), "remove|drop"),

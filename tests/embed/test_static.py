@@ -33,6 +33,11 @@ def test_a_text_without_known_words_is_zeros_also_among_others(tiny: StaticModel
     assert tiny.of_words([]).shape == (0, 3)
 
 
+def test_a_word_alone_is_as_long_as_it_weighs(tiny: StaticModel) -> None:
+    assert tiny.word_vectors(["blue", "mauve", "red"]).tolist() == [[0, 0, 254], [0, 0, 0], [127, 0, 0]]
+    assert tiny.word_vectors([]).shape == (0, 3)
+
+
 def test_many_texts_come_out_as_each_would_alone(tiny: StaticModel) -> None:
     texts = [("red", "green blue", "")[number % 3] for number in range(200)]
     assert tiny.of_words(texts) == pytest.approx(np.concatenate([tiny.of_words([text]) for text in texts]))

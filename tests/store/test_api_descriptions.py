@@ -67,6 +67,18 @@ def test_search_is_narrowed_by_api_and_kind(store: ApiDescriptions) -> None:
     assert store.document_frequencies(["alpha", "none"]) == {"alpha": 3}
 
 
+def test_units_of_one_api_and_overviews_of_all_are_known_by_id(store: ApiDescriptions) -> None:
+    store.replace(api("one"), [unit("overview", "alpha", "overview", "#"), unit("tag", "alpha", "tag", "#")])
+    store.replace(api("two"), [unit("overview", "alpha", "overview", "#"), unit("GET /c", "alpha")])
+    one, two = store.api("one"), store.api("two")
+    assert one is not None
+    assert two is not None
+    overviews = store.overview_ids()
+    assert set(overviews) == {"one", "two"}
+    assert [each.id for each in store.units(two.id, ("overview",))] == [overviews["two"]]
+    assert sorted(store.unit_ids(one.id)) == [each.id for each in store.units(one.id, ("overview", "tag"))]
+
+
 def test_a_failing_replacement_keeps_the_old(store: ApiDescriptions) -> None:
     def broken() -> Iterator[NewUnit]:
         yield unit("GET /b", "beta")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -261,6 +262,28 @@ def test_a_question_wants_something_done(question: str, wanted: set[str]) -> Non
 )
 def test_an_operation_does_something(method: str, path: str, does: str) -> None:
     assert ACTIONS[action_of(method, path)] == does
+
+
+def test_words_are_compared_by_meaning_where_they_differ(near_apis: Apis, tmp_path: Path) -> None:
+    resources = {"invoices": "invoice", "employees": "employee", "photos": "photo"}
+    paths = {
+        f"/{name}{tail}": {method: {"summary": f"{verb} {one}"} for method, verb in methods.items()}
+        for name, one in resources.items()
+        for tail, methods in (
+            ("", {"get": "List every", "post": "Create an"}),
+            ("/{id}", {"get": "Get one", "patch": "Update an", "delete": "Delete an"}),
+        )
+    }
+    (tmp_path / "firm.json").write_text(json.dumps({"openapi": "3.0.0", "info": {"title": "Firm"}, "paths": paths}))
+    near_apis.indexer.add(str(tmp_path / "firm.json"), "firm")
+    asked = {
+        "throw a picture away": "DELETE /photos/{id}",
+        "remove a bill": "DELETE /invoices/{id}",
+        "upload a picture": "POST /photos",
+        "all bills": "GET /invoices",
+    }
+    found = {question: near_apis.searcher.search(question, types=["endpoint"])[0].id for question in asked}
+    assert found == {question: f"api:firm:{key}" for question, key in asked.items()}
 
 
 def test_nothing_is_destroyed_above_what_was_asked_for(apis: Apis, add: Add) -> None:

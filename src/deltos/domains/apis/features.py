@@ -104,8 +104,8 @@ class _Compared:
         """The share of each field that the question says."""
         weights = self.weights[fields.columns]
         said = np.add.reduceat(weights * self.near.max(axis=0, initial=0.0)[fields.columns], fields.starts)
-        share: Vectors = (said / np.maximum(np.add.reduceat(weights, fields.starts), 1e-9)).astype(np.float32)
-        return share
+        share = said / np.maximum(np.add.reduceat(weights, fields.starts), 1e-9)
+        return share.astype(np.float32)
 
     def cosines(self, fields: _Columns) -> Vectors:
         """The cosine similarity of each field to the question, as sums of words."""

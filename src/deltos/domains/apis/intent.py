@@ -32,7 +32,10 @@ _SPOKEN = {
     "update": UPDATE, "set": UPDATE, "edit": UPDATE, "modify": UPDATE, "patch": UPDATE, "replace": UPDATE,
     "delete": DELETE, "remove": DELETE,
 }  # fmt: skip
-_OF_METHOD = {"PUT": UPDATE, "PATCH": UPDATE, "DELETE": DELETE, "HEAD": GET, "OPTIONS": GET, "QUERY": LIST}
+_OF_METHOD = {
+    "PUT": UPDATE, "PATCH": UPDATE, "DELETE": DELETE, "HEAD": GET, "OPTIONS": GET, "QUERY": LIST, "SUBSCRIPTION": LIST,
+    "RECEIVE": LIST,
+}  # fmt: skip
 
 
 @lru_cache(maxsize=20_000)  # keys come from descriptions: there is no end of them
@@ -49,7 +52,8 @@ def action_of(method: str, path: str) -> int:
     words = split_identifier(segments[-1]) if segments else []
     if words and words[0] in _SPOKEN:
         return _SPOKEN[words[0]]
-    return CREATE if len(segments) == 1 or (words and words[-1].endswith("s")) else ACT
+    is_collection = method == "POST" and (len(segments) == 1 or bool(words and words[-1].endswith("s")))
+    return CREATE if is_collection else ACT
 
 
 def wanted_of(question: str) -> tuple[float, ...]:
