@@ -32,7 +32,6 @@ class BackgroundRun:
         self._stop = threading.Event()
         self.failure: DeltosError | None = None
         self.done = self.total = 0
-        self.stage = what
         self._thread.start()
 
     @property
@@ -40,12 +39,12 @@ class BackgroundRun:
         """Whether it is still at work."""
         return self._thread.is_alive()
 
-    def wait(self, seconds: float, progress: Progress, *, stage: str = "") -> None:
-        """Wait until it is done or has come to a stage, at most `seconds`, or until the caller no longer waits; pass
+    def wait(self, seconds: float, progress: Progress, *, until: Callable[[], bool] | None = None) -> None:
+        """Wait until it is done or has come far enough, at most `seconds`, or until the caller no longer waits; pass
         its progress on."""
         deadline = time.monotonic() + seconds
         while self.running and time.monotonic() < deadline and not progress.cancelled():
-            if stage and self.stage == stage:
+            if until is not None and until():
                 return
             self._thread.join(min(POLL_SECONDS, seconds))
             if self.total:
@@ -56,9 +55,9 @@ class BackgroundRun:
         self._stop.set()
         self._thread.join(_STOP_SECONDS)
 
-    def report(self, done: int, total: int, what: str) -> None:
+    def report(self, done: int, total: int, what: str) -> None:  # noqa: ARG002
         """Implements Progress for the run itself."""
-        self.done, self.total, self.stage = done, total, what
+        self.done, self.total = done, total
 
     def cancelled(self) -> bool:
         """Implements Progress for the run itself."""

@@ -15,7 +15,7 @@ from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
 from deltos.workspace.listing import list_files
-from deltos.workspace.sync import SETTLING, Plan, SyncReport, carry_out, make_plan, versions
+from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
 from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class ProjectIndex:
         self._follower = follower
         self._following: BackgroundRun | None = None
         self._hurry = threading.Event()
+        self._files_written = threading.Event()
         self._turn = threading.Lock()
         self._indexing = threading.Lock()
         self._starting = threading.Lock()
@@ -202,7 +203,15 @@ class ProjectIndex:
         return make_plan(self.project, self.store, self._indexers, force=force)
 
     def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
-        return carry_out(plan, self.project, self.store, self._indexers, progress=progress, workers=self.workers)
+        return carry_out(
+            plan,
+            self.project,
+            self.store,
+            self._indexers,
+            progress=progress,
+            workers=self.workers,
+            when_written=self._files_written.set,
+        )
 
     def _needs_sync(self) -> bool:
         return self._watch.sees_change() or self.store.meta("indexers") != versions(self._indexers)
@@ -250,12 +259,12 @@ class ProjectIndex:
 
     def _await_first_index(self, progress: Progress, wait_seconds: float, *, files_alone: bool) -> Freshness:
         background = self._run_in_background()
-        background.wait(wait_seconds, progress, stage=SETTLING if files_alone else "")
+        background.wait(wait_seconds, progress, until=self._files_written.is_set if files_alone else None)
         if background.failure is not None:
             raise background.failure
         if self.store.meta("complete"):
             return Freshness(complete=True, notes=self._news())
-        if background.stage == SETTLING:
+        if self._files_written.is_set():
             return Freshness(complete=files_alone, notes=(*self._news(), *(() if files_alone else (_BEING_RESOLVED,))))
         ready = self.store.file_count()
         note = f"Note: the first index is still being built; this answer knows {ready} files. Ask again for the rest."
@@ -264,6 +273,7 @@ class ProjectIndex:
     def _run_in_background(self) -> BackgroundRun:
         with self._starting:
             if self._background is None or not self._background.running:
+                self._files_written.clear()
                 self._background = BackgroundRun(self._index_in_thread)
             return self._background
 

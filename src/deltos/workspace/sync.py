@@ -19,7 +19,7 @@ from deltos.workspace.listing import list_files, remembered
 from deltos.workspace.walk import Stamp, WalkedFiles, is_racy, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from deltos.isolated.process import Workers
     from deltos.model import Project
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
     from deltos.workspace.indexer import Indexer
 
-SETTLING = "references"
-"""The stage of a first index in which every file is written, and what spans files is being settled."""
 # While an index is built for the first time, readers see it grow in steps of about this long.
 COMMIT_EVERY_SECONDS = 1.5
 
@@ -112,10 +110,14 @@ def carry_out(
     *,
     progress: Progress,
     workers: Workers | None,
+    when_written: Callable[[], None] = lambda: None,
 ) -> SyncReport:
-    """Make the index equal to the disk: all of it or nothing, except a first index, which grows in steps."""
+    """Make the index equal to the disk: all of it or nothing, except a first index, which grows in steps.
+
+    `when_written` is called when others can read every file of a first index, before what spans files is settled.
+    """
     with store.writing() as writer:
-        run = _Run(project, store, writer, indexers, plan, progress, workers)
+        run = _Run(project, store, writer, indexers, plan, progress, workers, when_written)
         run.begin()
         run.extract_and_write()
         run.finish()
@@ -148,7 +150,9 @@ class _Run:
         plan: Plan,
         progress: Progress,
         workers: Workers | None,
+        when_written: Callable[[], None],
     ) -> None:
+        self._when_written = when_written
         self._project = project
         self._store = store
         self._writer = writer
@@ -197,7 +201,7 @@ class _Run:
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
                 self._writer.commit_step()  # children that resolve read the file themselves: now they see all of it
-                self._progress.report(len(self._plan.candidates), len(self._plan.candidates), SETTLING)
+                self._when_written()
                 pending = set()
             for indexer in self._indexers:
                 unread = self._unread[indexer.name]

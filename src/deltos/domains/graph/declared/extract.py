@@ -183,7 +183,8 @@ class _SourceReader:
 
     def _inside(self, node: tree_sitter.Node, kind: str, role: str) -> list[_Visit | _Bind | _Close]:
         shape = self._shape
-        opens = kind in shape.scopes or (kind in _PROTOTYPES and self._declarations.is_prototype(node))
+        is_prototype = kind in _PROTOTYPES and self._declarations.is_prototype(node)
+        opens = kind in shape.scopes or is_prototype
         self._declarations.note(node)
         if opens:
             self._environment.enter()
@@ -194,7 +195,7 @@ class _SourceReader:
         self._read_special(node, kind)
         steps: list[_Visit | _Bind | _Close] = [_Visit(*each) for each in self._children(node, kind, role)]
         if kind in shape.locals or kind in shape.fields:
-            bindings = self._declared(node, kind)
+            bindings = self._declared(node, kind, is_prototype=is_prototype)
             if bindings and opens:
                 steps = self._bound_inside(node, bindings, steps)
             elif bindings:
@@ -338,9 +339,9 @@ class _SourceReader:
 
     # --- declarations
 
-    def _declared(self, node: tree_sitter.Node, kind: str) -> list[Binding]:
+    def _declared(self, node: tree_sitter.Node, kind: str, *, is_prototype: bool) -> list[Binding]:
         """The variables that a node binds; members are noted with their type instead."""
-        found = self._declarations.bindings(node)
+        found = self._declarations.bindings(node) if not is_prototype else []
         if kind != "type_case":  # a case binds the name of its switch again
             found = [binding for binding in found if binding.leaf.start_byte not in self._bound]
         line = node.start_point[0] + 1
@@ -349,7 +350,7 @@ class _SourceReader:
             embedded = node.child_by_field_name("type")
             if owner and embedded is not None:
                 self._scope(owner).bases.append(self._written.type_text(embedded))
-        if kind == "field_declaration" and not found and self._declarations.is_prototype(node):
+        if kind == "field_declaration" and is_prototype:
             self._declare_method(node)
         self._bound.update(binding.leaf.start_byte for binding in found)
         kept: list[Binding] = []
