@@ -33,7 +33,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, name in enumerate(FILE_NAMES)
     }
     blocks = "\n\n".join(f"## Payload {number}\n\n{text}" for number, text in enumerate(EVERY))
-    more = {
+    more: dict[str, str | bytes] = {
         "notes/payloads.md": f"# Hostile payloads\n\n{blocks}\n",
         "pets.json": (REPOSITORY / "fuzz/seeds/openapi-json/pets.json").read_bytes(),
     }

@@ -49,7 +49,10 @@ class SqliteCalls:
     def newest(self, limit: int) -> list[CallRecord]:
         with self._database.snapshot() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM call ORDER BY number DESC LIMIT ?", (limit,)).fetchall()
-        return [CallRecord(*row[:-1], is_error=bool(row[-1])) for row in rows]
+        return [
+            CallRecord(at, tool, client, arguments, seconds, tokens, original_tokens, bool(is_error))
+            for at, tool, client, arguments, seconds, tokens, original_tokens, is_error in rows
+        ]
 
     def close(self) -> None:
         self._database.close()
