@@ -35,11 +35,14 @@ def main() -> None:
         for text, kind in MEMORIES:
             origin = ObservationOrigin(identify(root).project_id, root, "session-1")
             app.domains.memory.remember(Draft(text, kind=kind), origin)
+        app.domains.projects.at(root).index()  # the first search is to show its own time, not that of the index
         app.close()
         served = serve_page(root, home)
         page = browser.new_page(viewport={"width": 1200, "height": 720})
         page.set_default_timeout(60_000)
         page.goto(served.url)
+        page.goto(f"http://{served.address.netloc}/#/search?q=warm")
+        page.wait_for_selector(".status-line")
         for name, address, selector, theme in PICTURES:
             page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
             page.goto(f"http://{served.address.netloc}/#/{address}")

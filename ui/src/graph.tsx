@@ -197,7 +197,7 @@ function Treemap({ page, tests, open }: { page: ModulesPage; tests: boolean; ope
   const most = Math.max(1, ...page.modules.map((each) => each.imported_by));
   return (
     <div class="graph-area">
-      <svg id="drawing" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="group" aria-label="modules by size; darker ones are imported by more files">
+      <svg id="drawing" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="group" aria-label="modules by size; those of a stronger colour are imported by more files">
         {every.map(({ rectangle, name, boxes }) => (
           <g>
             <rect class="folder" {...rectangle} />
@@ -212,7 +212,7 @@ function Treemap({ page, tests, open }: { page: ModulesPage; tests: boolean; ope
           </g>
         ))}
       </svg>
-      <p class="graph-note">{counted(page.total, "file")} by size; darker: imported by more files.{page.total > page.modules.length ? ` ${count(page.modules.length)} are drawn.` : ""}</p>
+      <p class="graph-note">{counted(page.total, "file")} by size; stronger colour: imported by more files.{page.total > page.modules.length ? ` ${count(page.modules.length)} are drawn.` : ""}</p>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { tool } from "./api";
 import { Empty, Heading, Problem, spoken, useToast, useView } from "./parts";
-import { ago, count, counted, moment, Name, shown, WebLink } from "./text";
+import { ago, count, counted, moment, Name, shown, webAddress, WebLink } from "./text";
 import type { PageState, SourcesPage, SourceState } from "./types";
 
 export function SourcesView({ state }: { given: Record<string, string>; state: PageState }): VNode {
@@ -39,8 +39,10 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
   const add = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
-    const url = new FormData(form).get("url");
-    if (typeof url === "string" && url.trim() && (await call("add_source", { url: url.trim() }))) form.reset();
+    const given = new FormData(form);
+    const url = String(given.get("url")).trim();
+    const name = String(given.get("name")).trim() || nameFor(url);
+    if (url && (await call("add_source", { url, name }))) form.reset();
   };
 
   const sources = (live ?? first.data)?.sources;
@@ -52,6 +54,7 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
       {mayAdd && (
         <form class="row-form" onSubmit={(event) => void add(event)}>
           <input name="url" aria-label="a source to add" placeholder="https://docs.example.com, a folder, an OpenAPI file, pypi:httpx, npm:zod" required maxLength={2_000} spellcheck={false} />
+          <input name="name" class="short" aria-label="its name" placeholder="name" maxLength={100} spellcheck={false} />
           <button type="submit" class="primary" disabled={busy}>Add</button>
         </form>
       )}
@@ -62,6 +65,13 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
       {toast}
     </div>
   );
+}
+
+/** What a source is called unless its name is given: the host, or the last part of a path or package. */
+function nameFor(url: string): string {
+  const web = webAddress(url);
+  const last = url.replace(/[/\\]+$/, "").split(/[/\\:]/).at(-1) ?? "";
+  return (web ? new URL(web).hostname.replace(/^www\./, "") : last) || url.slice(0, 100);
 }
 
 interface CardProps {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.store.calls import MOST_CALLS, CallRecord
@@ -50,8 +49,10 @@ class SqliteCalls:
     def newest(self, limit: int) -> list[CallRecord]:
         with self._database.snapshot() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM call ORDER BY number DESC LIMIT ?", (limit,)).fetchall()
-        calls = [CallRecord(*row) for row in rows]
-        return [replace(call, is_error=bool(call.is_error)) for call in calls]
+        return [
+            CallRecord(at, tool, client, arguments, seconds, tokens, original_tokens, bool(is_error))
+            for at, tool, client, arguments, seconds, tokens, original_tokens, is_error in rows
+        ]
 
     def close(self) -> None:
         self._database.close()

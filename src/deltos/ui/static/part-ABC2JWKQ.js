@@ -14,4 +14,4 @@ ${i.trim()}`)}let n=/^\s*\d/.test(e[0]),r=t.map(i=>b("li",{class:`indent-${i.ind
 --- diff ---
 `);return b(ae,{children:[b("pre",{class:"code wrapped plain",tabIndex:0,children:Q(a)}),o.length>0&&b(Pe,{text:o.join(`
 --- diff ---
-`),language:"diff"})]})}return b(li,{text:t})}export{L as a,Po as b,ae as c,Ke as d,Ni as e,Bo as f,ue as g,Ce as h,fn as i,Ve as j,zo as k,hn as l,Go as m,Ko as n,b as o,Q as p,Ii as q,Sn as r,Qe as s,kt as t,Pi as u,Zo as v,Vo as w,Xo as x,jo as y,$i as z,es as A,ts as B,An as C,zi as D,On as E,os as F,ss as G,kn as H,Rn as I,cs as J,ls as K,xn as L,gs as M,_s as N,ol as O};
+`),language:"diff"})]})}return b(li,{text:t})}export{L as a,Po as b,ae as c,Ke as d,Ni as e,Bo as f,ue as g,Ce as h,fn as i,Ve as j,zo as k,hn as l,Go as m,Ko as n,b as o,Q as p,Ii as q,Sn as r,Di as s,Qe as t,kt as u,Pi as v,Zo as w,Vo as x,Xo as y,jo as z,$i as A,es as B,ts as C,An as D,zi as E,On as F,os as G,ss as H,kn as I,Rn as J,cs as K,ls as L,xn as M,gs as N,_s as O,ol as P};
