@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,7 @@ PLATFORMS = {
 }
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MOST_MISSING = 80
+WORKERS = 6
 
 
 def missing_wheels(uv: str, platform: str, python: str) -> list[str]:
@@ -48,16 +50,18 @@ def missing_wheels(uv: str, platform: str, python: str) -> list[str]:
 
 def main(uv: str) -> int:
     """Write the table; 0 whatever it says, because what is missing is stated there."""
-    rows = [
-        "| platform | " + " | ".join(f"Python {python}" for python in PYTHONS) + " |",
-        "|---" * (len(PYTHONS) + 1) + "|",
-    ]
-    for title, platform in PLATFORMS.items():
-        cells = [
-            ", ".join(f"no `{name}`" for name in missing_wheels(uv, platform, python)) or "all" for python in PYTHONS
-        ]
-        rows.append(f"| {title} | " + " | ".join(cells) + " |")
-        print(rows[-1], flush=True)
+    head = "| platform | " + " | ".join(f"Python {python}" for python in PYTHONS) + " |"
+    rows = [head, "|---" * (len(PYTHONS) + 1) + "|"]
+    with ThreadPoolExecutor(WORKERS) as pool:  # uv waits for the registry most of the time
+        found = {
+            (title, python): pool.submit(missing_wheels, uv, platform, python)
+            for title, platform in PLATFORMS.items()
+            for python in PYTHONS
+        }
+        for title in PLATFORMS:
+            cells = [", ".join(f"no `{name}`" for name in found[title, python].result()) or "all" for python in PYTHONS]
+            rows.append(f"| {title} | " + " | ".join(cells) + " |")
+            print(rows[-1], flush=True)
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{rest.partition(END)[2]}", "utf-8")
     return 0

@@ -31,11 +31,11 @@ class Shell:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
-    def run(self, *words: str) -> str:
+    def run(self, *words: str, code: int = 0) -> str:
         parser = argparse.ArgumentParser()
         add_commands(parser.add_subparsers())
         args = parser.parse_args(["api", *words])
-        assert args.run(args) == 0
+        assert args.run(args) == code
         return self._capsys.readouterr().out
 
     def json(self, *words: str) -> list[dict[str, Any]]:
@@ -87,7 +87,7 @@ def test_search_prints_results_best_first(filled: Shell) -> None:
     (first, *_) = filled.json("search", "add a pet", "--api", "pets", "--type", "endpoint")
     assert first["id"] == "api:pets:POST /pets"
     assert "POST /pets — Add a pet" in filled.run("search", "add a pet").splitlines()[0]
-    assert "No results found for query: zebra (searched" in filled.run("search", "zebra")
+    assert "No results found for query: zebra (searched" in filled.run("search", "zebra", code=1)
     with pytest.raises(BadArgument):
         filled.run("search")
 

@@ -216,7 +216,7 @@ def test_timeline(shell: Shell) -> None:
     assert [row["text"] for row in shell.json("timeline")] == ["first step", "second step"]
     assert "> " in shell.run("timeline", first["id"], "--after", "1")
     assert len(shell.json("timeline", "--session-id", "s")) == 2
-    assert shell.run("timeline", "--project-id", "nowhere") == "No observations there.\n"
+    assert shell.run("timeline", "--project-id", "nowhere", code=1) == "No observations there.\n"
     with pytest.raises(NotFound, match="Give an id, or a time"):
         shell.run("timeline", "nope")
 

@@ -76,11 +76,19 @@ def test_nothing_found_exits_with_one(shell: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    "words", [("search",), ("search", "x", "--scope", "web"), ("fetch", "doc:0"), ("fetch", "code:../x.py#y")]
+    ("expected", "words"),
+    [
+        (2, ("search",)),
+        (2, ("search", "x", "--scope", "web")),
+        (1, ("fetch", "doc:0")),
+        (1, ("fetch", "code:../x.py#y")),
+    ],
 )
-def test_misuse_is_told_on_stderr(shell: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+def test_misuse_and_what_is_not_there_are_told_on_stderr(
+    shell: Path, capsys: pytest.CaptureFixture[str], expected: int, words: tuple[str, ...]
+) -> None:
     code, out, err = run(capsys, *words)
-    assert (code, out) == (2, "")
+    assert (code, out) == (expected, "")
     assert err.startswith("Error: ")
 
 
