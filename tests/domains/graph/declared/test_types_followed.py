@@ -446,7 +446,7 @@ using shop::Table; // -> shop.Table
 namespace shop {
 class TableTest : public Table { // -> shop.Table
  public:
-  TableTest() {}
+  explicit TableTest(int n); // -> shop.TableTest
 };
 class Other : public TableTest {}; // -> shop.TableTest
 TEST_F(TableTest, Fills) { Fill(1); } // -> shop.Table.Fill, shop.TableTest

@@ -72,7 +72,9 @@ class Declarations:
     def _is_local(self, node: tree_sitter.Node) -> bool:
         """Whether a declaration of C++ stands in a function: what looks like a prototype there is a variable that is
         constructed, `Parser parser(input());`."""
-        return self._language == "cpp" and node.type == "declaration" and self._written.is_inside
+        if self._language != "cpp" or node.type != "declaration" or not self._written.is_inside:
+            return False
+        return node.child_by_field_name("type") is not None  # a class declares its constructor without one
 
     def fixture(self, node: tree_sitter.Node) -> str:
         """The class that a test of GoogleTest belongs to: `TEST_F(Fixture, Name) {…}`; empty for anything else."""
