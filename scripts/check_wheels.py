@@ -41,7 +41,7 @@ def missing_wheels(uv: str, platform: str, python: str) -> list[str]:
             )  # fmt: skip
             if done.returncode == 0:
                 return sorted(missing)
-            lacking = re.search(r"Wheels are required for `([^`]+)`", done.stderr)
+            lacking = re.search(r"Wheels are (?:required|available) for `([^`]+)`", done.stderr)
             if not lacking or lacking[1] in missing:
                 raise SystemExit(f"{platform}, Python {python}: {done.stderr}")
             missing.append(lacking[1])

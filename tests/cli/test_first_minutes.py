@@ -94,7 +94,13 @@ def test_nothing_found_is_one_for_everything_that_can_be_looked_for(
         ["forget-project", "zzz"],
     ):
         assert ended(words, capsys)[0] == 1, words
-    for words in (["index", "missing"], ["install", "emacs"], ["docs", "search"], ["forget-project"]):
+    for words in (
+        ["index", "missing"],
+        ["install", "emacs"],
+        ["docs", "search"],
+        ["forget-project"],
+        ["forget-project", "", "--yes"],
+    ):
         assert ended(words, capsys)[0] == 2, words
 
 

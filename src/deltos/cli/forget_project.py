@@ -33,7 +33,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _forget(arguments: argparse.Namespace) -> int:
-    if not arguments.projects:
+    if not all(word.strip() for word in arguments.projects or [""]):  # an empty variable must not mean this folder
         raise BadArgument("Which project?", hint="`deltos status` lists them.")
     stores = open_projects(Config.from_environment().home)
     indexes = stores.known()

@@ -28,7 +28,10 @@ def names_of(roots: Iterable[Path]) -> dict[Path, str]:
 def indexes_meant(word: str, indexes: Sequence[KnownIndex], here: Path) -> list[KnownIndex]:
     """The indexes that a word means: a name as `deltos status` shows it, an id, or a folder."""
     names = names_of(index.root for index in indexes)
-    folder = (here / word).resolve()
+    try:
+        folder = (here / word).resolve()
+    except (OSError, RuntimeError, ValueError):  # a name that is too long, a loop of links, a zero byte
+        folder = None
     meanings = (
         lambda index: names[index.root] == word,
         lambda index: index.root == folder,
