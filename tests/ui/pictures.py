@@ -46,6 +46,7 @@ def main() -> None:
         for name, address, selector, theme in PICTURES:
             page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
             page.goto(f"http://{served.address.netloc}/#/{address}")
+            page.reload()
             page.wait_for_selector(selector)
             if name.startswith("search"):
                 page.locator("#query").focus()

@@ -32,7 +32,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   const chosen = results.findIndex((result) => result.id === id);
   const choose = (index: number) => {
     const result = results[index];
-    if (!result) return;
+    if (!result || data?.query !== q) return; // the list still shows the answer to what was asked before
     open({ id: result.id });
     list.current?.children[index]?.scrollIntoView({ block: "nearest" });
   };
