@@ -41,6 +41,11 @@ _BEING_REINDEXED = "Note: another call or process is re-indexing; very recent ed
 _BEING_RESOLVED = (
     "Note: references are still being resolved for the first time; definitions are known, uses may be missing."
 )
+_FILES_AS_THEY_WERE = (
+    "Note: references are still being resolved for the first time; until then edits since the index began are not seen."
+)
+# Whoever needs files alone still gets what spans them where that takes no longer: a small project is settled by then.
+SETTLE_SECONDS = 2.0
 
 _T = TypeVar("_T")
 
@@ -260,12 +265,15 @@ class ProjectIndex:
     def _await_first_index(self, progress: Progress, wait_seconds: float, *, files_alone: bool) -> Freshness:
         background = self._run_in_background()
         background.wait(wait_seconds, progress, until=self._files_written.is_set if files_alone else None)
+        if files_alone:
+            background.wait(min(SETTLE_SECONDS, wait_seconds), progress)
         if background.failure is not None:
             raise background.failure
         if self.store.meta("complete"):
             return Freshness(complete=True, notes=self._news())
         if self._files_written.is_set():
-            return Freshness(complete=files_alone, notes=(*self._news(), *(() if files_alone else (_BEING_RESOLVED,))))
+            note = _FILES_AS_THEY_WERE if files_alone else _BEING_RESOLVED
+            return Freshness(complete=False, notes=(*self._news(), note))
         ready = self.store.file_count()
         note = f"Note: the first index is still being built; this answer knows {ready} files. Ask again for the rest."
         return Freshness(complete=False, notes=(*self._news(), note))

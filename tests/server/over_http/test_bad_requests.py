@@ -100,7 +100,7 @@ def test_the_names_of_this_machine_are_served(server: Served, name: str) -> None
 @pytest.mark.parametrize(
     ("method", "path", "headers", "status"),
     [
-        ("GET", "/", {}, 404),
+        ("GET", "/", {}, 200),
         ("GET", "/../../etc/passwd", {}, 404),
         ("GET", "/mcp/%2e%2e/healthz", {}, 404),
         ("POST", "/healthz", {}, 405),

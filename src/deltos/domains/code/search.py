@@ -148,7 +148,7 @@ class CodeSearch:
             len(chosen) - gone,
             is_least,
             notes=notes,
-            is_definition=query.kind == "symbol" and is_defined,
+            is_definition=query.kind == "symbol" and bool(ranked) and bool(ranked[0][0].definitions),
             unknown=self._unknown_words(query) if hits[0].score < WEAK_CONFIDENCE else (),
         )
 
