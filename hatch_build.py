@@ -9,12 +9,18 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 BLOB = "https://github.com/deltos/deltos/blob/main/"
-RELATIVE_LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^()\s]+)\)")
+RAW = "https://raw.githubusercontent.com/deltos/deltos/main/"  # a picture must be the file, not a page about it
+RELATIVE_LINK = re.compile(r"(!?\[[^\[\]]*\])\((?!https?://|#|mailto:)([^()\s]+)\)")
 
 
 def long_description(readme: str) -> str:
     """The text with every link to a file of the repository made absolute."""
-    return RELATIVE_LINK.sub(lambda found: f"]({BLOB}{found[1].removeprefix('./')})", readme)
+
+    def absolute(found: re.Match[str]) -> str:
+        base = RAW if found[1].startswith("!") else BLOB
+        return f"{found[1]}({base}{found[2].removeprefix('./')})"
+
+    return RELATIVE_LINK.sub(absolute, readme)
 
 
 class LongDescription(MetadataHookInterface):

@@ -27,6 +27,8 @@ OWN = {
     "domains/graph/resolving.py": "the temporary file in which a child notes what it reads",
     "domains/graph/typescript/check/library.py": "came with us",
     "domains/memory/kinds.py": "came with us",
+    "domains/apis/intent.py": "came with us",
+    "domains/apis/operations.py": "came with us",
     "domains/memory/secrets/blocks.py": "came with us",
     "embed/identity.py": "came with us",
     "embed/static.py": "came with us",
