@@ -35,13 +35,13 @@ SHOWN_COLUMNS = 118
 RECORDINGS = {
     "terminal": (
         'deltos code search "where is a damaged file moved aside" --limit 3',
-        "deltos graph impact move_aside",
+        "deltos graph impact move_aside --limit 8",
     ),
 }
 # What somebody wants to know before changing a method with a common name, and how one finds out either way.
 QUESTION = "I want to change `Database.write`. Who calls it?"
 WITHOUT = ("grep -rn '\\bwrite(' src tests --include=*.py",)
-WITH = ("deltos graph refs Database.write",)
+WITH = ("deltos graph refs Database.write --limit 40",)
 _FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
 

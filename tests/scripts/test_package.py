@@ -61,10 +61,9 @@ def test_every_link_of_the_long_description_works_away_from_the_repository(monke
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 10
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
-    blob = "https://github.com/deltos/deltos/blob/main/"
-    missing = [
-        link for link in links if link.startswith(blob) and not (ROOT / link[len(blob) :].partition("#")[0]).exists()
-    ]
+    bases = ("https://github.com/deltos/deltos/blob/main/", "https://raw.githubusercontent.com/deltos/deltos/main/")
+    paths = [link.removeprefix(base) for link in links for base in bases if link.startswith(base)]
+    missing = [path for path in paths if not (ROOT / path.partition("#")[0]).exists()]
     assert missing == []
 
 
