@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from deltos.errors import BadArgument
 from deltos.languages.bounds import bounded_memory
+from fuzz.oracle import slow_limit_seconds
 from fuzz.target import Run, Target, opened
 
 
@@ -33,8 +36,9 @@ def _crash(data: bytes) -> None:
 
 
 def _slow(data: bytes) -> None:
-    if b"BUG" in data:
-        sum(range(10_000_000))
+    until = time.process_time() + 1.5 * slow_limit_seconds(len(data))
+    while b"BUG" in data and time.process_time() < until:
+        pass
 
 
 def _hang(data: bytes) -> None:

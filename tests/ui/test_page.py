@@ -107,9 +107,10 @@ def watched(context: BrowserContext, served: Served) -> Iterator[Watched]:
 
 def test_search_as_you_type_shows_what_the_agent_gets_and_keeps_every_step_in_the_address(watched: Watched) -> None:
     page = watched.open("search", "#query")
-    page.keyboard.type("verify bearer tokens")  # the field has the focus
+    page.keyboard.type("verify bearer tokens", delay=120)  # the field has the focus; each key meets an answer
+    page.wait_for_url("**/#/search?q=verify+bearer+tokens")
+    assert page.input_value("#query") == "verify bearer tokens"
     page.wait_for_selector(".result[data-kind=code]")
-    assert "/#/search?q=verify+bearer+tokens" in page.url
     page.keyboard.press("ArrowDown")
     page.wait_for_selector(".document .code .number")
     assert page.get_attribute(".result >> nth=0", "aria-current") == "true"

@@ -20,12 +20,23 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project }, { skip: !q });
   const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, ...values }), replace);
 
-  useEffect(() => setTyped(q), [q]);
+  const asked = useRef(q); // what this field put into the address itself: only what others put there is taken over
+  const ask = (wanted: string) => {
+    asked.current = wanted;
+    open({ q: wanted, id: "" }, q !== "");
+  };
+
   useEffect(() => {
-    if (typed.trim() === q) return;
-    const timer = setTimeout(() => open({ q: typed.trim(), id: "" }, q !== ""), WAIT_MS);
+    if (q === asked.current) return;
+    asked.current = q;
+    setTyped(q);
+  }, [q]);
+  useEffect(() => {
+    const wanted = typed.trim();
+    if (wanted === q) return;
+    const timer = setTimeout(() => ask(wanted), WAIT_MS);
     return () => clearTimeout(timer);
-  }, [typed]);
+  }, [typed, q, tab, project]);
   useEffect(() => { if (!id) field.current?.focus(); }, []);
 
   const results = (q && data?.results) || [];
@@ -39,7 +50,8 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   const arrows = useArrows(results.length, chosen, choose);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (results.length) choose(Math.max(0, chosen));
+    if (typed.trim() !== q) ask(typed.trim());
+    else if (results.length) choose(Math.max(0, chosen));
   };
 
   return (

@@ -253,6 +253,47 @@ def test_a_snapshot_stays_the_same_while_others_write(path: Path) -> None:
     assert notes(reader) == ["meanwhile"]
 
 
+def test_closing_ends_what_other_threads_run_and_closes_what_is_idle(database: Database) -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT MAX(x) FROM n"
+    short = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 99) SELECT x FROM n"
+    ended: list[str] = []
+    began, may_end = threading.Event(), threading.Event()
+
+    def run(query: str, reads: int) -> None:
+        try:
+            with database.snapshot() as connection:
+                for _ in range(reads):
+                    began.set()
+                    connection.execute(query).fetchall()
+        except StoreError as error:
+            ended.append(str(error))
+
+    def idle() -> None:
+        database.read()
+        began.set()
+        may_end.wait()
+
+    queries = ((endless, 1), (short, 10**6), (short, 10**6))
+    threads = [threading.Thread(target=run, args=query, daemon=True) for query in queries]
+    threads.append(threading.Thread(target=idle, daemon=True))
+    for thread in threads:
+        began.clear()
+        thread.start()
+        began.wait()
+    database.close()
+    for thread in threads[:3]:
+        thread.join()
+    assert len(ended) == 3
+    assert not [name for name in open_files() if name.startswith(str(database.path))]
+    may_end.set()
+
+
+def open_files() -> list[str]:
+    """The files that this process holds open, where the system tells."""
+    folder = Path("/proc/self/fd")
+    return [str(entry.readlink()) for entry in folder.iterdir() if entry.is_symlink()] if folder.exists() else []
+
+
 def test_each_thread_has_a_connection_of_its_own_and_can_give_it_back(database: Database) -> None:
     seen: list[sqlite3.Connection] = []
 

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
 from deltos.store.private import mend_file, open_private
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 WHEN_DAMAGED = "Run `deltos doctor`; the index can be rebuilt."
 BUSY_TIMEOUT_SECONDS = 15.0
 GLANCE_TIMEOUT_SECONDS = 2.0
+_INTERRUPT_SECONDS = 1.0
+_INTERRUPT_AGAIN_SECONDS = 0.02
 _UNWRITABLE = frozenset(
     {
         sqlite3.SQLITE_READONLY,
@@ -36,6 +38,38 @@ class Migration(NamedTuple):
 
     name: str
     sql: str
+
+
+_execute = sqlite3.Connection.execute  # `super()` would cost a microsecond for each statement
+_execute_many = sqlite3.Connection.executemany
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that any thread may close: closed inside a statement, it would end the process."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._running = threading.RLock()
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        with self._running:
+            return _execute(self, sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        with self._running:
+            return _execute_many(self, sql, parameters)
+
+    def close_between_statements(self) -> None:
+        """Close it once the statement that runs on it has ended; one that does not end keeps it."""
+        until = time.monotonic() + _INTERRUPT_SECONDS
+        while not self._running.acquire(timeout=_INTERRUPT_AGAIN_SECONDS):
+            if time.monotonic() > until:
+                return
+            self.interrupt()  # only then: it would keep an idle connection from writing its log into the file
+        try:
+            self.close()
+        finally:
+            self._running.release()
 
 
 class Database:
@@ -62,7 +96,7 @@ class Database:
         self._backup_before_migration = backup_before_migration
         self.errors = NamedErrors(path, when_damaged)
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[_Connection] = []
         self._connections_lock = threading.Lock()
         with self._opening():
             self._prepare_or_replace()
@@ -74,7 +108,7 @@ class Database:
 
     def read(self) -> sqlite3.Connection:
         """This thread's connection. SQLite's errors come as they are: `snapshot` and `write` translate them."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._connect()
             self._local.connection = connection
@@ -155,10 +189,10 @@ class Database:
         connection.close()
 
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Close the connections of all threads; a statement that still runs is interrupted."""
         with self._connections_lock:
             for connection in self._connections:
-                connection.close()
+                connection.close_between_statements()
             self._connections.clear()
         self._local = threading.local()
 
@@ -168,9 +202,13 @@ class Database:
         with hold_lock(self.path.with_name(f"{self.path.name}-lock")):
             yield
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> _Connection:
         connection = sqlite3.connect(
-            self.path, timeout=self._busy_timeout_seconds, isolation_level=None, check_same_thread=False
+            self.path,
+            timeout=self._busy_timeout_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
         )
         connection.execute(f"PRAGMA synchronous={self._durability}")
         connection.execute("PRAGMA foreign_keys=ON")
