@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from fuzz.corpus import REGRESSIONS
 
 from deltos.languages import grammar
 from deltos.languages.outline import outline
@@ -47,6 +48,16 @@ def test_past_the_time_limit_the_rest_is_left_unread() -> None:
     tree = grammar.parse(go, source, limit_seconds=0)
     assert tree is not None
     assert tree.root_node.end_byte < len(source)
+
+
+def test_of_a_file_from_whose_errors_the_parser_does_not_recover_in_time_the_beginning_is_read() -> None:
+    c = language("c")
+    assert c is not None
+    source = (REGRESSIONS / "outline-c" / "slow-339362966429").read_bytes()
+    tree = grammar.parse(c, source, limit_seconds=0.02)
+    assert tree is not None
+    assert tree.root_node.end_byte <= len(source) // 8
+    assert tree.root_node.descendant_count > 10
 
 
 def test_an_ordinary_file_is_read_to_its_end() -> None:

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 READ_BYTES = 512  # small, so that a parse that has grown slow is soon noticed
 READ_BYTES_LATER = 64  # a query's predicates read back short names only
-LIMIT_SECONDS = 0.04  # recovery at the end of a file comes on top of it
+LIMIT_SECONDS = 0.04
 LIMIT_SECONDS_PER_BYTE = 1e-5  # an ordinary file takes a thirtieth of that
 _LONGEST_RUN = 1000  # stray tokens; see `stray_runs`
 _DEEPEST = 50_000  # levels; a query counts them in 16 bits, see `deepest`
+_TIME_TO_END = 0.5  # of the limit: for recovery at the end of what was read
 _PART_AFTER_GIVING_UP = 8  # of the file: only its beginning is parsed then
 _BLANKING_ROUNDS = 3  # blanking one run may bring another to light
 
@@ -69,7 +70,7 @@ def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> 
         # a parser of its own: while it reads, other threads run
         tree = tree_sitter.Parser(grammar).parse(source.read)
         source.parsed = True
-        if not source.gave_up:
+        if not source.gave_up or not data:
             return tree
         data = data[: len(data) // _PART_AFTER_GIVING_UP]
 
@@ -126,12 +127,14 @@ class _Source:
 
     The parser's own progress callback crashes it (tree-sitter 0.26), so reading is where we can say stop. The end may
     not move: the parser goes back in the file, and one that finds another end there crashes too. Where it was at the
-    end already (it looks there for the end of each of many comments), it gets blanks, and the tree is worth nothing.
+    end already (it looks there for the end of each of many comments), or recovers there without an end, it gets
+    blanks, and the tree is worth nothing.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
         self._data = data
         self._deadline = time.thread_time() + limit_seconds
+        self._last_deadline = self._deadline + _TIME_TO_END * limit_seconds
         self._end = len(data)
         self._read_to = 0
         self.parsed = False
@@ -140,8 +143,10 @@ class _Source:
     def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
         if self.parsed:
             return self._data[offset : offset + READ_BYTES_LATER]
-        if time.thread_time() >= self._deadline:
-            self.gave_up = self.gave_up or self._end == self._read_to == len(self._data)
+        now = time.thread_time()
+        if now >= self._deadline:
+            is_at_end = self._end == self._read_to == len(self._data)
+            self.gave_up = self.gave_up or is_at_end or now >= self._last_deadline
             self._end = self._read_to
         piece = self._data[offset : min(offset + READ_BYTES, self._end)]
         if self.gave_up:
