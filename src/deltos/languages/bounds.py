@@ -16,8 +16,8 @@ from deltos.errors import SourceError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LEAST_TREE_BYTES = 64 << 20
-TREE_BYTES_PER_BYTE = 200  # ordinary files take up to 50
+LEAST_TREE_BYTES = 48 << 20
+TREE_BYTES_PER_BYTE = 80  # ordinary files take up to 51
 # The YAML grammar keeps its open blocks in 1,024 bytes, four for each, and writes beyond them. In one column two blocks
 # can begin: a mapping, and a sequence in it.
 MOST_YAML_COLUMNS = 120
