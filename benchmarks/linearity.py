@@ -6,6 +6,8 @@ For every parser (the targets of `fuzz/`) and for every `re` pattern in src: rep
 pairs of words, of blanks and newlines, nested and unclosed delimiters, at n, 2n and 4n bytes. A ratio above 2.6 on a
 doubling that takes more than 20 ms is looked into: the attack is doubled further, and is a finding when its time still
 grows so after two seconds or at 64n. Each parser runs in a process of its own, which is ended when it takes too long.
+Into formats that are JSON (hooks of agents, calls of tools, manifests) the repeats are put where each text and list of
+a real input stands, written as JSON writes them: alone they would be refused before anything reads them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +132,56 @@ def attacks(tokens: Iterable[bytes], seed: bytes = b"") -> Iterator[Attack]:
         yield Attack(word, b"a", b"\n")
 
 
+def attacks_within(tokens: Iterable[bytes], seeds: Iterable[bytes]) -> Iterator[Attack]:
+    """Repeats of every word inside each text of JSON inputs, and of whole members of their lists and objects."""
+    words = [json_text(word) for word in dict.fromkeys((*tokens, *GENERIC))]
+    places = [place for seed in seeds for place in places_within(seed)]
+    for word in words:  # words first: when time runs out, each place has had some of them
+        for place in places:
+            yield Attack(place.head, word, place.tail)
+    for place in places:
+        for left, right in PAIRS:
+            yield Attack(place.head, json_text(left), place.tail, json_text(right))
+    for seed in seeds:
+        for at, character in enumerate(seed):
+            if character in b"[{" and (whole := _whole_value(seed, at)):
+                inner = whole[1:-1].strip()
+                if inner:
+                    head, tail = seed[: at + 1] + inner, seed[at + len(whole) - 1 :]
+                    yield Attack(head, b"," + inner, tail)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text stands in a JSON input: what is before it and after it."""
+
+    head: bytes
+    tail: bytes
+
+
+def places_within(seed: bytes) -> Iterator[Place]:
+    """The texts of a JSON input that are values, one after the other; each replaced by nothing."""
+    for found in re.finditer(rb'"(?:[^"\\]|\\.)*"\s*(:?)', seed):
+        if not found[1]:
+            end = found.start() + len(found[0].rstrip())
+            yield Place(seed[: found.start() + 1], seed[end - 1 :])
+
+
+def json_text(word: bytes) -> bytes:
+    """A word of a format as it stands inside a text of JSON."""
+    return json.dumps(word.decode("utf-8", "replace"), ensure_ascii=False)[1:-1].encode()
+
+
+def _whole_value(seed: bytes, at: int) -> bytes:
+    """The list or object that begins there; nothing where it is none."""
+    try:
+        text = seed[at:].decode()
+        _, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return b""
+    return text[:end].encode()
+
+
 def worst_of(
     name: str, run: Callable[[bytes], object], found: Iterable[Attack], *, smallest: int, limit: float
 ) -> Iterator[Worst | str]:
@@ -194,10 +246,13 @@ def cpu(run: Callable[[bytes], object], data: bytes) -> float:
 
 def _in_process(name: str, scratch: str, smallest: int, limit: float, pipe: Connection) -> None:
     target = all_targets()[name]
-    seed = next((data for data in committed(target) if data), b"")
+    seeds = [data for data in committed(target) if data]
+    seed = next(iter(seeds), b"")
+    within = attacks_within(target.tokens, seeds) if target.is_json else ()
     with target.open(Path(scratch)) as opened:
         cpu(opened.run, seed)
-        for worst in worst_of(name, opened.run, attacks(target.tokens, seed), smallest=smallest, limit=limit):
+        tried = chain(within, attacks(target.tokens, seed))
+        for worst in worst_of(name, opened.run, tried, smallest=smallest, limit=limit):
             pipe.send(worst)
     pipe.send(None)
 

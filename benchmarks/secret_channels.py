@@ -1,15 +1,29 @@
-"""The ways by which a text reaches memory: remembered, imported, and in every event of every agent's hooks. Each puts a
-text where that agent would put it; knows nothing of secrets."""
+"""The ways by which a text reaches the disk: remembered, imported (from Deltos, other memories, sessions of agents), in
+every event of every agent's hooks, as arguments in the ring of the last calls. Each puts a text where it would stand;
+knows nothing of secrets."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from fuzz.targets.desk import Desk
+
 from deltos.domains.memory.capture import capture
+from deltos.domains.memory.imports import import_path
+from deltos.domains.memory.mine import Miner, find_transcripts
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.domains.memory.transfer import import_lines
+from deltos.domains.memory.tools import memory_tools
+from deltos.domains.memory.transfer import Imported, import_lines
+from deltos.hook_settings import HookSettings
+from deltos.model import Project
+from deltos.open_stores import open_calls, open_foreign_tables
+from deltos.progress import Silent
+from deltos.server.call_log import note_calls
+from deltos.store.calls import MOST_CALLS
+from deltos.tool import CallNote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +49,7 @@ class Channel:
 
 def all_channels() -> tuple[Channel, ...]:
     """Every channel, in the order of the table."""
-    return (*_own_channels(), *_hook_channels())
+    return (*_own_channels(), *_hook_channels(), *_session_channels(), *_foreign_channels(), *_call_channels())
 
 
 def _own_channels() -> tuple[Channel, ...]:
@@ -48,6 +62,10 @@ def _own_channels() -> tuple[Channel, ...]:
     def remember_names(memory: Memory, root: Path, marker: str, text: str) -> None:
         place = ObservationOrigin(f"host/{text}", root, f"session {text}", f"agent {text}")
         memory.remember(Draft(f"Note {marker}", kind=text, files=(f"src/{text}/a.py",)), place)
+
+    def remember_tags(memory: Memory, root: Path, marker: str, text: str) -> None:
+        tools = memory_tools(lambda: memory, lambda _: Project(root, "p"), token_budget=1_000)
+        Desk(tools, root).call("remember", text=f"Note {marker}", tags=[text])
 
     def imported(memory: Memory, _: Path, marker: str, text: str) -> None:
         import_lines(
@@ -72,6 +90,7 @@ def _own_channels() -> tuple[Channel, ...]:
         Channel("remember", remember),
         Channel("remember: source", remember_source),
         Channel("remember: project, session, agent, kind, file", remember_names, short=True),
+        Channel("remember: tags", remember_tags, takes_lines=False),
         Channel("import", imported),
         Channel("import: every other field", imported_names, short=True),
     )
@@ -161,10 +180,29 @@ def _copilot() -> tuple[Channel, ...]:
         given = json.dumps({"path": f"src/{marker}.py", "old_str": "old", "new_str": f"{marker}\n{text}"})
         return {"sessionId": "p", "toolName": "edit", "toolArgs": given, "toolResult": {"resultType": "success"}}
 
+    def prompted(marker: str, text: str) -> Payload:
+        return {"sessionId": "p", "prompt": f"Note {marker} always\n{text}"}
+
+    def ended(marker: str, text: str) -> Payload:
+        return {"sessionId": "p", **_answer("text")(marker, text)}
+
     return (
         _hook("copilot postToolUse bash", "postToolUse", ran, cuts=(160, 1_200)),
         _hook("copilot postToolUse edit, arguments as a text", "postToolUse", edited, cuts=(160,)),
+        _hook("copilot userPromptSubmitted", "userPromptSubmitted", prompted, cuts=(1_500, 16_000, -16_000)),
+        _hook("copilot agentStop", "agentStop", ended, takes_lines=False),
+        Channel("copilot agentStop, its session file", _copilot_stop, takes_lines=False),
+        _hook("copilot sessionStart", "sessionStart", lambda m, t: {"sessionId": t, "prompt": m}, short=True),
     )
+
+
+def _copilot_stop(memory: Memory, root: Path, marker: str, text: str) -> None:
+    """The hook tells where the session lies; what was said last stands there."""
+    said = {"content": f"We decided for {marker} to go with {text}"}
+    file = root / "events.jsonl"
+    file.write_text(json.dumps({"parentId": "a", "type": "assistant.message", "data": said}) + "\n", "utf-8")
+    fields = {"cwd": str(root), "sessionId": f"s-{marker}", "transcriptPath": str(file)}
+    capture(memory, "agentStop", json.dumps(fields).encode(), folder=root, identify=lambda _: "p")
 
 
 def _opencode() -> tuple[Channel, ...]:
@@ -172,7 +210,147 @@ def _opencode() -> tuple[Channel, ...]:
         output = {"title": marker, "output": f"error: boom\n{text}", "metadata": {"exit": 1}}
         return {"sessionID": "o", "tool": "bash", "args": {"command": f"do-{marker}"}, "output": output}
 
-    return (_hook("opencode tool.execute.after bash", "tool.execute.after", ran, cuts=(160, 1_200)),)
+    def edited(marker: str, text: str) -> Payload:
+        given = {"filePath": f"/w/src/{marker}.ts", "oldString": _without_ends(text), "newString": f"{marker}\n{text}"}
+        output = {"title": f"src/{marker}.ts", "output": "", "metadata": {"diff": f"+{text}"}}
+        return {"sessionID": "o", "tool": "edit", "args": given, "output": output}
+
+    def wrote(marker: str, text: str) -> Payload:
+        given = {"filePath": f"/w/src/{marker}.ts", "content": f"// {marker}\n{text}"}
+        return {"sessionID": "o", "tool": "write", "args": given, "output": {"title": "", "output": "", "metadata": {}}}
+
+    def prompted(marker: str, text: str) -> Payload:
+        return {"sessionID": "o", "prompt": f"Note {marker} always\n{text}"}
+
+    def said(marker: str, text: str) -> Payload:
+        return {"sessionID": "o", **_answer("text")(marker, text)}
+
+    return (
+        _hook("opencode tool.execute.after bash", "tool.execute.after", ran, cuts=(160, 1_200)),
+        _hook("opencode tool.execute.after edit", "tool.execute.after", edited, cuts=(160,)),
+        _hook("opencode tool.execute.after write", "tool.execute.after", wrote, cuts=(160, 16_000, -16_000)),
+        _hook("opencode chat.message", "chat.message", prompted, cuts=(1_500, 16_000, -16_000)),
+        _hook("opencode experimental.text.complete", "experimental.text.complete", said, takes_lines=False),
+        _hook("opencode chat.message: session", "chat.message", _session_of_opencode, short=True),
+    )
+
+
+def _session_of_opencode(marker: str, text: str) -> Payload:
+    return {"sessionID": text, "prompt": f"Always write {marker} first"}
+
+
+def _session_channels() -> tuple[Channel, ...]:
+    """Session files that agents left, as `deltos memory mine` takes them in."""
+    time = {"timestamp": "2026-03-02T09:00:00.000Z"}
+
+    def claude(root: Path, marker: str, text: str) -> list[Payload]:
+        place = {"cwd": str(root), "sessionId": marker, "version": "2", "isSidechain": False, "userType": "external"}
+        asked = {"role": "user", "content": f"Note {marker} always\n{text}"}
+        return [{**place, **time, "type": "user", "uuid": marker, "parentUuid": None, "message": asked}]
+
+    def codex(root: Path, marker: str, text: str) -> list[Payload]:
+        meta = {"id": marker, "cwd": str(root), "originator": "codex_cli_rs", "timestamp": time["timestamp"]}
+        said = {"type": "user_message", "message": f"Note {marker} always\n{text}"}
+        asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": said["message"]}]}
+        return [
+            {**time, "type": "session_meta", "payload": meta},
+            {**time, "type": "response_item", "payload": asked},
+            {**time, "type": "event_msg", "payload": said},
+        ]
+
+    def copilot(root: Path, marker: str, text: str) -> list[Payload]:
+        begun = {"sessionId": marker, "context": {"cwd": str(root)}}
+        asked = {"content": f"Note {marker} always\n{text}"}
+        return [
+            {"id": f"{marker}-1", **time, "parentId": None, "type": "session.start", "data": begun},
+            {"id": f"{marker}-2", **time, "parentId": f"{marker}-1", "type": "user.message", "data": asked},
+        ]
+
+    def mined(records: Callable[[Path, str, str], list[Payload]]) -> Callable[[Memory, Path, str, str], None]:
+        def send(memory: Memory, root: Path, marker: str, text: str) -> None:
+            file = root.parent / "sessions" / f"{marker}.jsonl"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("".join(json.dumps(record) + "\n" for record in records(root, marker, text)), "utf-8")
+            miner = Miner(memory, identify=lambda _: "p", settings=HookSettings(root.parent / "home"))
+            miner.mine(find_transcripts(file, miner.report), Silent())
+
+        return send
+
+    cuts = (1_500, 16_000, -16_000)
+    return (
+        Channel("session of claude", mined(claude), cuts=cuts),
+        Channel("session of codex", mined(codex), cuts=cuts),
+        Channel("session of copilot", mined(copilot), cuts=cuts),
+    )
+
+
+def _foreign_channels() -> tuple[Channel, ...]:
+    """Files of other memories, as `deltos memory import` takes them in."""
+
+    def taken(memory: Memory, path: Path) -> None:
+        lines = path.read_text("utf-8").splitlines() if path.is_file() else ()
+        import_path(
+            memory,
+            path,
+            lines=lines,
+            project_id="p",
+            puts_all_there=False,
+            open_tables=open_foreign_tables,
+            report=Imported(),
+        )
+
+    def mem0(memory: Memory, root: Path, marker: str, text: str) -> None:
+        row = {"id": marker, "memory": f"Note {marker}\n{text}", "user_id": text, "categories": [text]}
+        path = root / "mem0.json"
+        path.write_text(json.dumps({"results": [row]}), "utf-8")
+        taken(memory, path)
+
+    def server_memory(memory: Memory, root: Path, marker: str, text: str) -> None:
+        entity = {"type": "entity", "name": marker, "entityType": "note", "observations": [text]}
+        path = root / "memory.jsonl"
+        path.write_text(json.dumps(entity) + "\n", "utf-8")
+        taken(memory, path)
+
+    def basic_memory(memory: Memory, root: Path, marker: str, text: str) -> None:
+        folder = root / f"notes-{marker}"
+        folder.mkdir()
+        (folder / "note.md").write_text(f"---\ntitle: {marker}\n---\n\n# {marker}\n\n{text}\n", "utf-8")
+        taken(memory, folder)
+
+    return (
+        Channel("import of mem0", mem0),
+        Channel("import of server-memory", server_memory),
+        Channel("import of basic-memory", basic_memory),
+    )
+
+
+def _call_channels() -> tuple[Channel, ...]:
+    """The ring of the last calls: every call of a tool is noted there with its arguments."""
+
+    @lru_cache
+    def note(ring: Path) -> Callable[[CallNote], None]:
+        records = open_calls(ring)
+        return note_calls(lambda: records)
+
+    def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
+        number = int(marker.removeprefix("marker").removesuffix("x"))
+        ring = root.parent / "home" / f"ring{number // MOST_CALLS}"  # so that none is pushed out unseen
+        note(ring)(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
+
+    def argument(_: Memory, root: Path, marker: str, text: str) -> None:
+        call(root, marker, {"text": f"{marker} {text}"})
+
+    def in_a_list(_: Memory, root: Path, marker: str, text: str) -> None:
+        call(root, marker, {"ids": [marker, text], "files": {"a": [text]}})
+
+    def names(_: Memory, root: Path, marker: str, text: str) -> None:
+        call(root, marker, {marker: "x", text: "y"}, client=f"client {text}")
+
+    return (
+        Channel("ring of calls: an argument", argument, cuts=(300,)),
+        Channel("ring of calls: in lists and objects", in_a_list, cuts=(300,)),
+        Channel("ring of calls: names of arguments and clients", names, short=True),
+    )
 
 
 def _talk() -> tuple[Channel, ...]:

@@ -33,10 +33,11 @@ _FOREIGN = (
 
 def targets() -> Iterator[Target]:
     """One per agent, then the parts."""
-    for agent in ("claude", "codex", "gemini", "cursor", "windsurf"):
+    for agent in ("claude", "codex", "gemini", "cursor", "windsurf", "copilot", "opencode"):
         yield Target(
             f"hook-{agent}", _with_memory(_hook), (f"hook-{agent}",), (), _HOOKS, is_json=True, is_exposed=True
         )
+    yield Target("hook-suggest", opened(_suggest), ("hook-suggest",), (), _HOOKS, is_json=True)
     yield Target("redact", opened(_redact), ("secrets",), (".env", ".md", ".yml"), _SECRETS)
     yield Target(
         "memory-import",
@@ -126,6 +127,12 @@ def _hook(memory: Memory, root: Path) -> Run:
         )
 
     return run
+
+
+def _suggest(scratch: Path) -> Run:
+    from deltos.cli.suggest import suggestion
+
+    return lambda data: suggestion(data, scratch)
 
 
 def _redact(_scratch: Path) -> Run:

@@ -122,7 +122,7 @@ def _node_package(scratch: Path) -> Run:
 
         (folder / "package.json").write_bytes(data)
         (scratch / "package.json").write_bytes(data)
-        direct_dependencies(scratch)
+        direct_dependencies(scratch, Here())
         package = NpmPackage(source, Here())
         for url in [each for each in package.begin() if isinstance(each, str)][:5]:
             read_whole(package, CrawlAddress(url, 0))
@@ -133,12 +133,13 @@ def _node_package(scratch: Path) -> Run:
 def _wanted(name: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.dependencies import direct_dependencies
+        from fuzz.here import Here
 
         (scratch / "other.txt").write_text("b\n-r requirements.txt\n")
 
         def run(data: bytes) -> None:
             (scratch / name).write_bytes(data)
-            "\n".join(direct_dependencies(scratch).addresses).encode()
+            "\n".join(direct_dependencies(scratch, Here()).addresses).encode()
 
         return run
 

@@ -69,6 +69,16 @@ _LOG = (
     b"\xff\xfe",
     b"D\0",
 )
+_TREE = (
+    b"100644 blob " + b"a" * 40 + b"       3\tdocs/a.md\0",
+    b"120000 blob " + b"b" * 40 + b"       3\tlink\0",
+    b"160000 commit " + b"c" * 40 + b"       -\tsub\0",
+    b"\t",
+    b"../",
+    b"/",
+    b"\xff",
+    b"99999999999999999999",
+)
 
 
 def targets() -> Iterator[Target]:
@@ -89,6 +99,8 @@ def targets() -> Iterator[Target]:
     )
     yield Target("git-diff", opened(_diff), ("git-diff",), (".diff", ".patch"), _DIFF)
     yield Target("git-log", opened(_log), ("git-log",), (".diff", ".patch"), _LOG)
+    yield Target("git-tree", opened(_tree), ("git-tree",), (), _TREE, contract=(ValueError,))
+    yield Target("glob", opened(_glob), ("ignore",), (), _IGNORES, max_bytes=20_000)
     yield Target(
         "git-remote",
         opened(_remote),
@@ -198,6 +210,23 @@ def _log(_scratch: Path) -> Run:
     from deltos.domains.history.index import read_chunk
 
     return lambda data: read_chunk(b"marker", frozenset(), "src/", True, data)
+
+
+def _tree(_scratch: Path) -> Run:
+    from deltos.clones.files import parse_listing
+
+    return parse_listing
+
+
+def _glob(_scratch: Path) -> Run:
+    from deltos.globs import matches_glob
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        for glob in text.split("\n")[:20]:
+            matches_glob(text[:4_000], glob[:500])
+
+    return run
 
 
 def _remote(_scratch: Path) -> Run:

@@ -83,7 +83,7 @@ class CallNote:
 
     tool: str
     client: str
-    arguments: str
+    arguments: Mapping[str, Any]
     seconds: float
     shown_characters: int
     original_characters: int

@@ -151,6 +151,29 @@ def test_what_is_found_is_offered_and_several_or_all_can_be_named(
     assert capsys.readouterr().out.count("changed: ") == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
+def test_what_a_repository_put_in_the_way_is_neither_followed_nor_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir()
+    project.mkdir()
+    (outside / "settings.json").write_text("{}")
+    (project / ".mcp.json").symlink_to(outside / "made.json")
+    (project / ".cursor").symlink_to(outside)
+    (project / "AGENTS.md").symlink_to(outside / "settings.json")
+    (project / ".gemini").mkdir()
+    os.mkfifo(project / ".gemini" / "settings.json")
+    monkeypatch.chdir(project)
+    for arguments in (["claude-code", "--project"], ["cursor", "--project"], ["zed", "--project", "--agents-md"]):
+        assert main(["install", *arguments]) != 0
+        assert "leads elsewhere by a link, which is not followed in a project" in capsys.readouterr().err
+    assert main(["install", "gemini-cli", "--project"]) != 0
+    assert "not a regular file" in capsys.readouterr().err
+    assert [path.name for path in outside.iterdir()] == ["settings.json"]
+    assert (outside / "settings.json").read_text() == "{}"
+
+
 def test_a_project_gets_files_that_work_on_every_machine(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,16 +8,21 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzz.here import Here
 
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
-from deltos.domains.docs.dependencies import direct_dependencies
+from deltos.domains.docs.dependencies import MOST_DEPENDENCIES, direct_dependencies
 from deltos.domains.docs.installed import find_node, find_python, site_packages
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
-from deltos.errors import DeltosError, NotFound, SourceError
+from deltos.errors import DeltosError, NotFound, ReadingStopped, SourceError
+from deltos.guarded import GuardedParser
+from deltos.isolated.process import Workers
+from deltos.isolated.wire import TaskLimits
+from deltos.open_stores import open_library
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -216,7 +221,7 @@ def test_requirements_include_nothing_from_outside(root: Path, app: App, include
     write_files(root, {"requirements.txt": f"-r {included}\nmissing\n"})
     (root / "linked.txt").symlink_to(root.parent.parent / "outside" / "requirements.txt")
     os.mkfifo(root / "pipe.txt")
-    found = direct_dependencies(root)
+    found = direct_dependencies(root, Here())
     assert found.addresses == ("pypi:missing",)
     assert len(found.left_out) == 1
     shown = add(app, root, "deps:")
@@ -228,9 +233,9 @@ def test_requirements_include_nothing_from_outside(root: Path, app: App, include
 def test_requirements_of_the_workspace_may_be_shared(root: Path) -> None:
     write_files(root.parent, {"pnpm-workspace.yaml": "", "base.txt": "shared\n"})
     write_files(root, {"requirements.txt": "-r ../base.txt\nown\n"})
-    assert direct_dependencies(root).addresses == ("pypi:shared", "pypi:own")
+    assert direct_dependencies(root, Here()).addresses == ("pypi:shared", "pypi:own")
     with confined(Confinement((root,))):
-        assert direct_dependencies(root).addresses == ("pypi:own",)
+        assert direct_dependencies(root, Here()).addresses == ("pypi:own",)
 
 
 @pytest.mark.parametrize("name", ["package.json", "pyproject.toml", "requirements.txt"])
@@ -244,6 +249,20 @@ def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_in_words(root: Path,
     assert SECRET not in shown
 
 
+def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path: Path) -> None:
+    write_files(root, {"pyproject.toml": "-." * 200_000 + "a = 1\n"})  # a dotted key takes tomllib its square
+    with closing(open_library(tmp_path / "stopped")) as library, closing(Workers()) as workers:
+        limits = TaskLimits(cpu_seconds=0.2, wall_seconds=20.0, memory_bytes=1 << 30)
+        parser = GuardedParser(workers, library.stopped, limits=lambda _: limits)
+        with pytest.raises(ReadingStopped, match="CPU"):
+            direct_dependencies(root, parser)
+    (root / "pyproject.toml").unlink()
+    write_files(root, {"requirements.txt": "\n".join(f"a{n}" for n in range(MOST_DEPENDENCIES + 7))})
+    found = direct_dependencies(root, Here())
+    assert len(found.addresses) == MOST_DEPENDENCIES
+    assert found.left_out == ("7 dependencies beyond the first 2,000",)
+
+
 def test_deep_nesting_and_odd_types_are_refused_in_words(root: Path) -> None:
     deep = 100_000
     for name, text in {
@@ -252,10 +271,10 @@ def test_deep_nesting_and_odd_types_are_refused_in_words(root: Path) -> None:
     }.items():
         write_files(root, {name: text})
         with pytest.raises(SourceError, match="nested too deeply"):
-            direct_dependencies(root)
+            direct_dependencies(root, Here())
         (root / name).unlink()
     write_files(root, {"pyproject.toml": "project = 3\ntool = [1]\ndependency-groups = {a = 1}\n"})
-    assert direct_dependencies(root).addresses == ()
+    assert direct_dependencies(root, Here()).addresses == ()
     nested: dict[str, object] = {"types": "deep.d.ts"}
     for _ in range(400):
         nested = {"import": nested}

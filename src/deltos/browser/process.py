@@ -168,11 +168,11 @@ class Chromium:
         buffer = bytearray()
         with suppress(OSError, ValueError):
             while piece := os.read(self._from.fileno(), _READ_BYTES):
-                buffer += piece
-                *whole, rest = buffer.split(b"\0") if b"\0" in piece else (buffer,)
-                for message in whole:
-                    self.messages.put(json.loads(message))
-                buffer = bytearray(rest)
+                first, *others = piece.split(b"\0")
+                buffer += first
+                for part in others:  # each begins behind the end of a message
+                    self.messages.put(json.loads(buffer))
+                    buffer = bytearray(part)
                 if len(buffer) > MAX_MESSAGE_BYTES:
                     self._killed_for = f"the rendered page is larger than {MAX_MESSAGE_BYTES // 1_000_000} MB"
                     break

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from deltos.errors import BadConfiguration, StoreUnwritable
+from deltos.errors import BadConfiguration, FileRefused, StoreUnwritable
+from deltos.files import MISSING, read_own
 
+MAX_BYTES = 20_000_000
 _MARK = "\ufeff"
 
 
@@ -35,15 +37,18 @@ class Original:
         return ((_MARK if (self.content or b"").startswith(_MARK.encode()) else "") + text).encode("utf-8")
 
 
-def read(path: Path) -> Original:
-    """The file at `path`, whether it exists or not."""
+def read(path: Path, *, project: Path | None = None) -> Original:
+    """The file at `path`, whether it exists or not. In a user's own folders links are followed, in a `project` none:
+    there somebody else may have put them."""
     real = path.resolve()
+    if project is not None and real != project.resolve() / path.relative_to(project):
+        raise BadConfiguration(f"{path} leads elsewhere by a link, which is not followed in a project")
     try:
-        return Original(real, real.read_bytes())
-    except FileNotFoundError:
-        return Original(real, None)
-    except OSError as exc:
-        raise BadConfiguration(f"{path} cannot be read ({exc.strerror})") from None
+        return Original(real, read_own(real, MAX_BYTES))
+    except FileRefused as refused:
+        if refused.reason == MISSING:
+            return Original(real, None)
+        raise BadConfiguration(f"{path} cannot be read ({refused.reason})") from None
 
 
 def remove(original: Original) -> None:

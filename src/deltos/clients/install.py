@@ -77,7 +77,7 @@ def install(
     if hooks is not None:
         plans.append((hooks.path(machine), JSON, lambda table: _hook_changes(hooks, launch, machine.platform, table)))
     plugin = [_plugin_edit(client.plugin, machine, launch)] if client.plugin is not None and with_hooks else []
-    return [*_edits(plans), *plugin]
+    return [*_edits(plans, client.project), *plugin]
 
 
 def uninstall(client: Client, machine: Machine) -> list[Edit]:
@@ -85,7 +85,7 @@ def uninstall(client: Client, machine: Machine) -> list[Edit]:
     plans = [(client.path(machine), client.format, lambda table: _server_removals(client, table))]
     if client.hooks is not None:
         plans.append((client.hooks.path(machine), JSON, _hook_removals))
-    return [*_edits(plans), *_plugin_removals(client.plugin, machine)]
+    return [*_edits(plans, client.project), *_plugin_removals(client.plugin, machine)]
 
 
 def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
@@ -110,7 +110,7 @@ def _plugin_removals(plugin: Plugin | None, machine: Machine) -> list[Edit]:
 def presence(client: Client, machine: Machine) -> Presence:
     """Whether the client has a configuration, and Deltos in it."""
     try:
-        original = files.read(client.path(machine))
+        original = files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))
         hooks = client.hooks is not None and bool(
             _hook_removals(read_table(JSON, files.read(client.hooks.path(machine)).text))
@@ -131,7 +131,9 @@ class Entry:
 
 def configured(client: Client, machine: Machine) -> Entry | None:
     """The entry of Deltos in a client's configuration; None where there is none that names a command."""
-    table = _table_at(read_table(client.format, files.read(client.path(machine)).text), *client.place)
+    table = _table_at(
+        read_table(client.format, files.read(client.path(machine), project=client.project).text), *client.place
+    )
     if table is None:
         return None
     command, arguments = table.get("command", table.get("cmd")), table.get("args")
@@ -171,18 +173,18 @@ def rules(client: Client, machine: Machine, *, remove: bool = False) -> list[Edi
 
 def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
     """A project's AGENTS.md with our paragraph, or without it."""
-    original = files.read(folder / "AGENTS.md")
+    original = files.read(folder / "AGENTS.md", project=folder)
     text = without_paragraph(original.text) if remove else with_paragraph(original.text)
     if original.content is None and remove:
         return []
     return [Edit(original, original.encode(text), is_removal=remove and not text.strip())]
 
 
-def _edits(plans: list[tuple[Path, Format, Plan]]) -> list[Edit]:
+def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list[Edit]:
     """One edit per file, even when two plans concern the same one."""
     edits: dict[Path, Edit] = {}
     for path, form, plan in plans:
-        original = files.read(path)
+        original = files.read(path, project=project)
         earlier = edits.get(original.path)
         try:
             text = original.text if earlier is None else earlier.content.decode("utf-8").removeprefix("\ufeff")

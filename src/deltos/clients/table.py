@@ -100,6 +100,7 @@ class Client:
     plugin: Plugin | None = None
     afterwards: str = "Restart it to connect."
     in_project: str = ""  # its file in a project's folder, where it reads one
+    project: Path | None = None  # the folder of that project, where its file is meant
     programs: tuple[str, ...] = ()  # what it is called on the PATH
     rules: Callable[[Machine], Path] | None = None  # a file of its own that tells its model when to use which tool
 
@@ -166,7 +167,8 @@ def in_folder(client: Client, folder: Path) -> Client:
     if not client.in_project:
         having = ", ".join(other.name for other in CLIENTS if other.in_project)
         raise BadArgument(f"{client.title} has no configuration for single projects", hint=f"These have: {having}.")
-    return replace(client, path=lambda _: folder / client.in_project, hooks=None, rules=None)
+    path = folder / client.in_project
+    return replace(client, path=lambda _: path, project=folder, hooks=None, plugin=None, rules=None)
 
 
 def _claude_code_servers(machine: Machine) -> Path:

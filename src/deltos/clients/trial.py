@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,14 +27,17 @@ _INITIALIZE = {
 def trouble_starting(words: Sequence[str], variables: Mapping[str, str]) -> str:
     """Why this command gives no MCP server; empty when it does."""
     try:
-        done = subprocess.run(
-            words,
-            input=json.dumps(_INITIALIZE).encode() + b"\n",
-            env={**os.environ, **variables},
-            capture_output=True,
-            timeout=TRIAL_SECONDS,
-            check=False,
-        )
+        # In a folder of its own: `uv run` and `python -m` would take code from the one where we are.
+        with tempfile.TemporaryDirectory(prefix="deltos-trial-", ignore_cleanup_errors=True) as folder:
+            done = subprocess.run(
+                words,
+                input=json.dumps(_INITIALIZE).encode() + b"\n",
+                cwd=folder,
+                env={**os.environ, **variables},
+                capture_output=True,
+                timeout=TRIAL_SECONDS,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         return f"it did not answer within {TRIAL_SECONDS:.0f} seconds"
     except (OSError, ValueError) as exc:

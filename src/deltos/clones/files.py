@@ -93,7 +93,7 @@ class CommitFiles:
                 f"The names of the repository's files alone are too many ({exc.message})",
                 hint="Add a folder of it instead.",
             ) from None
-        found = [_parsed(line) for line in output.split(b"\0") if line]
+        found = parse_listing(output)
         if len(found) > MAX_FILES:
             raise SourceError(f"The repository has more than {MAX_FILES:,} files", hint="Add a folder of it instead.")
         return [file for file in found if file.path.isprintable()]
@@ -139,6 +139,11 @@ def why_unread(file: TreeFile) -> str:
     if stat.S_ISLNK(file.mode):
         return LINK
     return SUBMODULE if file.mode == _SUBMODULE_MODE else NOT_REGULAR
+
+
+def parse_listing(output: bytes) -> list[TreeFile]:
+    """What `ls-tree -l -z` printed."""
+    return [_parsed(line) for line in output.split(b"\0") if line]
 
 
 def _parsed(line: bytes) -> TreeFile:

@@ -107,12 +107,16 @@ class Worker:
                 pipe.close()
 
     def _cause_of_death(self, limits: TaskLimits) -> ReadingStopped:
+        memory_bytes = _memory_limit(self.pid)  # as long as nobody has asked how it ended, the system knows
         code = self._process.wait()
         if self._timed_out:
             return TookTooLong(f"reading it took more than {limits.wall_seconds:.3g} s")
         if sys.platform != "win32" and code == -signal.SIGPROF:
             return TookTooLong(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
-        return ParserCrashed(f"the parser crashed ({_exit_name(code)})")
+        # A parser in C that gets no memory crashes like any other; that it had a limit of its own is what can be known.
+        had_bound = code < 0 and 0 < memory_bytes < limits.memory_bytes
+        at_limit = ", probably at its limit of memory for a file of this size" if had_bound else ""
+        return ParserCrashed(f"the parser crashed ({_exit_name(code)}){at_limit}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +383,16 @@ def _exit_name(code: int) -> str:
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
     except ValueError:
         return f"signal {-code}"
+
+
+def _memory_limit(pid: int) -> int:
+    """The limit of address space that a child has, or had when it died; 0 where unknown, negative for none."""
+    try:
+        import resource
+
+        return resource.prlimit(pid, resource.RLIMIT_AS)[0]
+    except (ImportError, AttributeError, OSError):
+        return 0
 
 
 def _widen(pipe: BinaryIO) -> None:

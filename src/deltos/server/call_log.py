@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.errors import StoreError
 from deltos.store.calls import CallRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from deltos.store.calls import CallRecords
     from deltos.tool import CallNote
@@ -37,22 +38,44 @@ def note_calls(open_records: Callable[[], CallRecords | None]) -> Callable[[Call
 
 
 def _record(call: CallNote) -> CallRecord:
-    from deltos.domains.memory.redact import redact, redact_name  # deferred: only the first call waits for it
+    from deltos.domains.memory.redact import redact_name  # deferred: only the first call waits for it
 
-    if len(call.arguments) > LONGEST_ARGUMENTS:
-        arguments = f"[{len(call.arguments):,} characters left out]"
-    else:
-        arguments = redact(call.arguments).text
     return CallRecord(
         at=time.time(),
-        tool=redact_name(call.tool)[:NAME_CHARACTERS],
-        client=redact_name(call.client)[:NAME_CHARACTERS],
-        arguments=_storable(arguments[:ARGUMENT_CHARACTERS]),
+        tool=_storable(redact_name(call.tool)[:NAME_CHARACTERS]),
+        client=_storable(redact_name(call.client)[:NAME_CHARACTERS]),
+        arguments=_storable(_without_secrets(call.arguments)[:ARGUMENT_CHARACTERS]),
         seconds=call.seconds,
         tokens=-(-call.shown_characters // CHARACTERS_PER_TOKEN),
         original_tokens=-(-call.original_characters // CHARACTERS_PER_TOKEN),
         is_error=call.is_error,
     )
+
+
+def _without_secrets(arguments: Mapping[str, Any]) -> str:
+    """The arguments as JSON: each text redacted before JSON escapes its quotes and lines, then all of it once more,
+    because the name of an argument can tell what its value is."""
+    from deltos.domains.memory.redact import KnownSecrets, redact_long  # deferred, as above
+
+    known = KnownSecrets()
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return redact_long(value, most=LONGEST_ARGUMENTS, known=known)
+        if isinstance(value, dict):
+            return {clean(str(name)): clean(each) for name, each in value.items()}
+        return [clean(each) for each in value] if isinstance(value, list | tuple) else value
+
+    try:
+        if (size := len(_as_json(arguments))) > LONGEST_ARGUMENTS:
+            return f"[{size:,} characters left out]"
+        return known.taken_out(redact_long(_as_json(clean(arguments)), most=LONGEST_ARGUMENTS, known=known))
+    except RecursionError:
+        return "[nested too deeply]"
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _storable(text: str) -> str:

@@ -121,8 +121,7 @@ class Workbench:
         try:
             shown = len(outcome.text)
             original = max(shown, outcome.original_characters)
-            arguments = json.dumps(given, ensure_ascii=False, default=str)
-            note(CallNote(name, caller.client, arguments, seconds, shown, original, outcome.is_error))
+            note(CallNote(name, caller.client, given, seconds, shown, original, outcome.is_error))
         except Exception:  # noqa: BLE001 - the call is answered, whatever becomes of its note
             traceback.print_exc()
 

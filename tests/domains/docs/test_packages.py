@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzz.here import Here
 
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed import distribution_of, find_python
@@ -255,7 +256,7 @@ def test_dependencies_are_read_from_every_file_that_names_them(tmp_path: Path) -
     )
     (tmp_path / "more.txt").write_text("-r requirements.txt\nclick\n")
     (tmp_path / "package.json").write_text('{"dependencies": {"zod": "4"}, "devDependencies": {"@types/node": "1"}}')
-    assert direct_dependencies(tmp_path).addresses == (
+    assert direct_dependencies(tmp_path, Here()).addresses == (
         "pypi:web-kit", "pypi:attrs", "pypi:rich", "pypi:pytest", "pypi:flask", "pypi:click", "pypi:httpx",
         "npm:zod", "npm:@types/node",
     )  # fmt: skip
@@ -280,7 +281,7 @@ def test_a_project_without_dependencies_says_which_files_are_read(desk: Desk) ->
 def test_broken_files_of_dependencies_are_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SourceError):
-        direct_dependencies(tmp_path)
+        direct_dependencies(tmp_path, Here())
 
 
 def test_a_public_name_of_an_installed_package_is_found_without_adding_it(

@@ -172,6 +172,15 @@ def test_the_official_servers_entities_and_relations_are_taken_once(memory: Memo
     assert (again.added, again.updated, again.unchanged) == (0, 0, 6)
 
 
+def test_tags_of_other_memories_are_redacted_before_they_become_words(memory: Memory, tmp_path: Path) -> None:
+    row = {"memory": "We cache here", "categories": ["Cache", "the db_password = 'marigold-4711' of staging"]}
+    (tmp_path / "mem0.json").write_text(json.dumps({"results": [row]}))
+    take(memory, tmp_path / "mem0.json")
+    ((_, text),) = kept(memory)
+    assert "#Cache" in text
+    assert "marigold" not in text
+
+
 def test_mem0s_memories_are_taken_once(memory: Memory) -> None:
     report = take(memory, KEPT / "mem0.json")
     assert kept(memory) == [("finding", "Prefers tabs in Makefiles"), ("finding", "Deploys on Tuesdays\n#work-habits")]

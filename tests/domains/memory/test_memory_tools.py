@@ -271,6 +271,15 @@ def test_remember_tells_what_it_merged_and_redacted(client: Client) -> None:
     assert again.text.startswith("Merged into obs:n1")
 
 
+def test_tags_are_redacted_before_they_become_words(client: Client, memory: Memory) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    client.remember("We cache here", tags=["Cache", f"deploy with {secret} until the next release of all", secret])
+    folder = memory_database(memory).path.parent
+    raw = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file()).lower()
+    assert b"#cache" in raw
+    assert secret[4:16].lower().encode() not in raw
+
+
 def test_only_known_kinds_are_taken(client: Client) -> None:
     with pytest.raises(BadArgument, match="Choose from decision, finding"):
         client.call("remember", text="x", kind="gossip")

@@ -14,12 +14,15 @@ from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
+    from deltos.guarded import Parser
+
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
+_PYPROJECT = "pyproject.toml"
 _INCLUDES = ("-r ", "-r\t", "--requirement ", "--requirement=")
 _MOST_FILES = 20
+MOST_DEPENDENCIES = 2_000  # each is looked for on disk; large projects name a few hundred
 _MAX_FILE_BYTES = 5_000_000
 _SHOWN_CHARACTERS = 100
 
@@ -32,12 +35,12 @@ class Dependencies:
     left_out: tuple[str, ...] = ()
 
 
-def direct_dependencies(project_root: Path) -> Dependencies:
+def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
     """What the project itself requires."""
     *_, boundary = boundaries(project_root)
     root = project_root.resolve()
     with FileTree(root) as tree:
-        python = list(_pyproject(tree))
+        python = _pyproject(tree, parser)
         try:
             names = [entry.name for entry in tree.entries()]
         except FileRefused:
@@ -50,7 +53,10 @@ def direct_dependencies(project_root: Path) -> Dependencies:
             requirements.read(prefix + name)
     python += requirements.names
     addresses = [f"pypi:{name}" for name in dict.fromkeys(map(same_name, python))] + [f"npm:{name}" for name in node]
-    return Dependencies(tuple(addresses), tuple(requirements.left_out))
+    left_out = requirements.left_out
+    if len(addresses) > MOST_DEPENDENCIES:
+        left_out.append(f"{len(addresses) - MOST_DEPENDENCIES:,} dependencies beyond the first {MOST_DEPENDENCIES:,}")
+    return Dependencies(tuple(addresses[:MOST_DEPENDENCIES]), tuple(left_out))
 
 
 @dataclass(slots=True)
@@ -90,23 +96,29 @@ class _Requirements:
         self.left_out.append(f"{path[-_SHOWN_CHARACTERS:]}: {reason}")
 
 
-def _pyproject(tree: FileTree) -> Iterable[str]:
-    path = "pyproject.toml"
+def _pyproject(tree: FileTree, parser: Parser) -> list[str]:
     try:
-        data = tomllib.loads(tree.read(path, _MAX_FILE_BYTES).decode("utf-8"))
+        data = tree.read(_PYPROJECT, _MAX_FILE_BYTES)
     except FileRefused as refused:
         if refused.reason == MISSING:
             return []
         raise
+    return parser.run(names_in_pyproject, data, content=(data,))
+
+
+def names_in_pyproject(data: bytes) -> list[str]:
+    """The packages that a pyproject.toml requires. In a child: a dotted key of n parts takes tomllib n² steps."""
+    try:
+        tables = tomllib.loads(data.decode("utf-8"))
     except ValueError as exc:
-        raise SourceError(f"Cannot read {path} ({exc})") from exc
+        raise SourceError(f"Cannot read {_PYPROJECT} ({exc})") from None
     except RecursionError:
-        raise SourceError(f"Cannot read {path}: it is nested too deeply") from None
-    project = _table(data.get("project"))
+        raise SourceError(f"Cannot read {_PYPROJECT}: it is nested too deeply") from None
+    project = _table(tables.get("project"))
     groups = [project.get("dependencies"), *_table(project.get("optional-dependencies")).values()]
-    groups += _table(data.get("dependency-groups")).values()
+    groups += _table(tables.get("dependency-groups")).values()
     named = [line for group in groups if isinstance(group, list) for line in group if isinstance(line, str)]
-    poetry = _table(_table(_table(data.get("tool")).get("poetry")).get("dependencies"))
+    poetry = _table(_table(_table(tables.get("tool")).get("poetry")).get("dependencies"))
     return [found.group(1) for line in named if (found := _REQUIREMENT.match(line))] + [
         n for n in poetry if n != "python"
     ]

@@ -199,7 +199,7 @@ class Library:
 
     def _add_dependencies(self, request: NewSource) -> Added:
         """Each direct dependency that is installed and not yet a source; the others are named with the reason."""
-        wanted = direct_dependencies(request.project_root)
+        wanted = direct_dependencies(request.project_root, self._opener.parser())
         if not wanted.addresses and not wanted.left_out:
             raise NotFound(
                 "The project names no dependencies",

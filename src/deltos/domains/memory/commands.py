@@ -216,10 +216,12 @@ def _is_escaped(command: str, at: int) -> bool:
 
 def _bare_words(words: list[str]) -> list[str]:
     """The words of a part without assignments and programs that only start another."""
-    while words and (re.match(_ASSIGNMENT, words[0]) or words[0] in _WRAPPERS):
-        wrapper, words = words[0], words[1:]
-        while wrapper == "timeout" and words and (words[0].startswith("-") or words[0][0].isdecimal()):
-            words = words[1:]
+    at = 0
+    while at < len(words) and (re.match(_ASSIGNMENT, words[at]) or words[at] in _WRAPPERS):
+        wrapper, at = words[at], at + 1
+        while wrapper == "timeout" and at < len(words) and (words[at].startswith("-") or words[at][0].isdecimal()):
+            at += 1
+    words = words[at:]
     if len(words) > 2 and words[0].startswith("python") and words[1] == "-m":
         words = words[2:]
     return words
@@ -233,9 +235,8 @@ def _run_words(words: list[str]) -> list[str]:
         words = words[1:]
     else:
         return words
-    while words and words[0].startswith("-"):
-        words = words[1:]
-    return _bare_words(words)
+    first = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
+    return _bare_words(words[first:])
 
 
 def _effect_of_part(words: list[str]) -> Effect:
@@ -267,6 +268,7 @@ def _is_changing_verb(word: str) -> bool:
 
 def _second_word(program: str, words: list[str]) -> str:
     """The word that tells what a program is asked to do; options of git that come before it are skipped."""
-    while program == "git" and len(words) > 1 and words[0] in ("-C", "-c"):
-        words = words[2:]
-    return words[0] if words else ""
+    at = 0
+    while program == "git" and len(words) > at + 1 and words[at] in ("-C", "-c"):
+        at += 2
+    return words[at] if at < len(words) else ""

@@ -61,6 +61,11 @@ def redact_name(name: str) -> Clean:
     return _marked(name, [span for span in find_secrets(name) if span.kind != "high-entropy"])
 
 
+def redact_tags(tags: Sequence[str]) -> list[str]:
+    """Tags without secrets: before they become words in small letters and are cut, where none could be told."""
+    return [redact(storable(tag)).text for tag in tags]
+
+
 def storable(text: str) -> str:
     """A text that SQLite and JSON can carry: no NUL, which could part a secret, no half characters."""
     text = text.replace("\0", "")

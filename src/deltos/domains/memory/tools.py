@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from deltos.confinement import may_recall_all
 from deltos.domains.memory.memory import random_id
 from deltos.domains.memory.model import KINDS, Draft, ObservationOrigin, shown_id
+from deltos.domains.memory.redact import redact_tags
 from deltos.domains.memory.render import (
     forgotten_text,
     observations_answer,
@@ -106,7 +107,7 @@ class _MemoryTools:
         if not here and may_recall_all():  # a confined call is refused alike, whether the project exists or not
             self._memory.expect_project(given)
         draft = Draft(
-            with_tags(call.text("text"), call.texts("tags")),
+            with_tags(call.text("text"), redact_tags(call.texts("tags"))),
             kind=call.text("kind"),
             source=call.text("source"),
             files=tuple(call.texts("files")),

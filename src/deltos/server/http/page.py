@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 import anyio
-import anyio.to_thread
 import msgspec
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -18,7 +18,9 @@ from starlette.routing import Route
 from deltos.budget import estimate_tokens
 from deltos.progress import Silent
 from deltos.server.access import Level
+from deltos.server.http.callers import caller_of
 from deltos.server.http.page_sessions import SESSION_SECONDS, is_same
+from deltos.server.shares import Shares
 from deltos.server.workbench import Failed
 from deltos.ui import structs
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from deltos.server.caller import Caller
     from deltos.server.http.page_sessions import PageSession, PageSessions
@@ -41,6 +44,7 @@ MAX_BODY_BYTES = 256 * 1024
 MAX_PARAMETER_CHARACTERS = 4_000
 MAX_CONCURRENT_VIEWS = 8
 MAX_STREAMS = 32
+MAX_STREAMS_OF_CALLER = 24  # the rest is kept for others
 STREAM_SECONDS = 1.0  # between two looks at what goes on
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -70,6 +74,7 @@ class PageOptions:
     is_open: bool  # nobody is asked for anything: only this machine can call
     is_secure: bool
     rate: RateLimit
+    body_seconds: float = 30.0
 
 
 class Page:
@@ -78,8 +83,8 @@ class Page:
     def __init__(self, workbench: Workbench, options: PageOptions) -> None:
         self._workbench = workbench
         self._options = options
-        self._room = anyio.CapacityLimiter(MAX_CONCURRENT_VIEWS)
-        self._streams = 0
+        self._shares = Shares(MAX_CONCURRENT_VIEWS)
+        self._streams: Counter[str] = Counter()
 
     def routes(self) -> list[Route]:
         """All of them; nothing else of the server is touched."""
@@ -114,8 +119,12 @@ class Page:
 
     async def sign_in(self, request: Request) -> Response:
         """Begin a session with a token that was typed in."""
-        body = await _body(request)
-        if body is None or not _is_own_origin(request):
+        if wait_seconds := self._options.rate.wait_seconds(caller_of(request.scope)):
+            return _problem(429, f"Too many requests; try again in {wait_seconds} s")
+        body = await self._body(request)
+        if isinstance(body, Response):
+            return body
+        if not _is_own_origin(request):
             return _problem(403, "This request did not come from the page")
         token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0].strip()
         caller = await self._options.admit(token) if self._options.asks_token and token else None
@@ -137,7 +146,7 @@ class Page:
         name, given = request.path_params["name"], dict(request.query_params)
         if any(len(value) > MAX_PARAMETER_CHARACTERS for value in given.values()):
             return _problem(414, "A parameter is too long")
-        found = await self._in_thread(_show, name, given, session.caller, self._workbench)
+        found = await self._in_thread(_show, name, given, session.caller)
         if name == "state" and isinstance(found, bytes):
             state = msgspec.json.decode(found, type=structs.PageState)
             level = session.caller.level.scope
@@ -149,15 +158,13 @@ class Page:
         if session.caller.level < _CHANGE_LEVEL:
             return _problem(403, f"This needs the scope '{_CHANGE_LEVEL.scope}'")
         texts = {str(name): str(value) for name, value in given.items()}
-        return _json(
-            await self._in_thread(_change, request.path_params["name"], texts, session.caller, self._workbench)
-        )
+        return _json(await self._in_thread(_change, request.path_params["name"], texts, session.caller))
 
     async def tool(self, request: Request, session: PageSession, given: dict[str, Any]) -> Response:
         """Call a tool as an agent would; levels are checked where they are for agents."""
         name = request.path_params["name"]
         run = partial(self._workbench.run, name, given, session.caller, Silent())
-        outcome = await anyio.to_thread.run_sync(run, limiter=self._room)
+        outcome = await self._shares.run(session.caller, run)
         text = structs.ToolText(outcome.text, outcome.is_error, outcome.truncated, estimate_tokens(outcome.text))
         return _json(msgspec.json.encode(text))
 
@@ -170,26 +177,23 @@ class Page:
 
     async def events(self, request: Request, session: PageSession) -> Response:
         """What goes on with the sources, told whenever it changes."""
-        if self._streams >= MAX_STREAMS:
+        name = session.caller.name
+        if self._streams.total() >= MAX_STREAMS or self._streams[name] >= MAX_STREAMS_OF_CALLER:
             return _problem(503, f"{MAX_STREAMS} pages are being told of changes already")
-        return StreamingResponse(
-            self._told(request, session),
-            media_type="text/event-stream",
-            headers=HEADERS | {"Cache-Control": "no-store"},
-        )
+        self._streams[name] += 1
+        headers = HEADERS | {"Cache-Control": "no-store"}
+        stream = _Stream(self._told(request, session), media_type="text/event-stream", headers=headers)
+        stream.ended = partial(self._streams.subtract, (name,))
+        return stream
 
     async def _told(self, request: Request, session: PageSession) -> AsyncIterator[bytes]:
-        self._streams += 1
         last = b""
-        try:
-            while not await request.is_disconnected() and await self._session(request):
-                found = await self._in_thread(_show, "sources", {}, session.caller, self._workbench)
-                if isinstance(found, bytes) and found != last:
-                    last = found
-                    yield b"event: sources\ndata: " + found + b"\n\n"
-                await anyio.sleep(STREAM_SECONDS)
-        finally:
-            self._streams -= 1
+        while not await request.is_disconnected() and await self._session(request):
+            found = await self._in_thread(_show, "sources", {}, session.caller)
+            if isinstance(found, bytes) and found != last:
+                last = found
+                yield b"event: sources\ndata: " + found + b"\n\n"
+            await anyio.sleep(STREAM_SECONDS)
 
     def _looking(self, handle: Callable[[Request, PageSession], Awaitable[Response]]) -> Handler:
         """`handle` for requests of a session, from our own page."""
@@ -212,9 +216,9 @@ class Page:
         async def guarded(request: Request, session: PageSession) -> Response:
             if not is_same(request.headers.get(CSRF_HEADER, ""), session.csrf) or not _is_own_origin(request):
                 return _problem(403, "This request did not come from the page")
-            body = await _body(request)
-            if body is None:
-                return _problem(413, f"More than {MAX_BODY_BYTES:,} bytes")
+            body = await self._body(request)
+            if isinstance(body, Response):
+                return body
             try:
                 given = msgspec.json.decode(body, type=dict[str, Any])
             except (msgspec.DecodeError, RecursionError):
@@ -244,8 +248,35 @@ class Page:
         )
         return response
 
-    async def _in_thread(self, work: Callable[..., bytes | Failed], *arguments: Any) -> bytes | Failed:
-        return await anyio.to_thread.run_sync(partial(work, *arguments), limiter=self._room)
+    async def _body(self, request: Request) -> bytes | Response:
+        """The whole body, or why it is not taken."""
+        parts = bytearray()
+        try:
+            with anyio.fail_after(self._options.body_seconds):
+                async for piece in request.stream():
+                    parts += piece
+                    if len(parts) > MAX_BODY_BYTES:
+                        return _problem(413, f"More than {MAX_BODY_BYTES:,} bytes")
+        except TimeoutError:
+            return _problem(408, "The request took too long to arrive", {"Connection": "close"})
+        return bytes(parts)
+
+    async def _in_thread(
+        self, work: Callable[..., bytes | Failed], name: str, given: dict[str, str], caller: Caller
+    ) -> bytes | Failed:
+        return await self._shares.run(caller, partial(work, name, given, caller, self._workbench))
+
+
+class _Stream(StreamingResponse):
+    """Tells when it has ended, also when nobody read any of it."""
+
+    ended: Callable[[], None]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.ended()
 
 
 def _show(name: str, given: dict[str, str], caller: Caller, workbench: Workbench) -> bytes | Failed:
@@ -273,24 +304,15 @@ def _is_own_origin(request: Request) -> bool:
     return origin is None or origin.lower().rpartition("://")[2] == request.headers.get("host", "").lower()
 
 
-async def _body(request: Request) -> bytes | None:
-    parts = bytearray()
-    async for piece in request.stream():
-        parts += piece
-        if len(parts) > MAX_BODY_BYTES:
-            return None
-    return bytes(parts)
-
-
 def _json(found: bytes | Failed) -> Response:
     if isinstance(found, Failed):
         return _problem(400 if found.failure.is_bad_request else 500, found.failure.text.removeprefix("Error: "))
     return Response(found, headers=HEADERS | {"Cache-Control": "no-store"}, media_type="application/json")
 
 
-def _problem(status: int, message: str) -> Response:
+def _problem(status: int, message: str, more: dict[str, str] | None = None) -> Response:
     body = msgspec.json.encode(structs.Problem(message))
-    headers = HEADERS | {"Cache-Control": "no-store"}
+    headers = HEADERS | {"Cache-Control": "no-store"} | (more or {})
     return Response(body, status, headers, media_type="application/json")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.server.caller import Caller
 
-MOST_SESSIONS = 100  # beyond it the one that was unused longest ends
+MOST_SESSIONS = 100  # beyond it one of the caller who has most ends, the one that was unused longest
 SESSION_SECONDS = 7 * 24 * 3600
 _SECRET_BYTES = 32
 
@@ -54,10 +55,17 @@ class PageSessions:
         """The cookie of a new session."""
         cookie = secrets.token_urlsafe(_SECRET_BYTES)
         if len(self._sessions) >= MOST_SESSIONS:
-            del self._sessions[min(self._sessions, key=lambda digest: self._sessions[digest].used_at)]
+            self._end_one()
         csrf = secrets.token_urlsafe(_SECRET_BYTES)
         self._sessions[_digest(cookie)] = PageSession(csrf, caller, token, self._clock())
         return cookie
+
+    def _end_one(self) -> None:
+        """End a session of the caller who has most of them, so that nobody can end those of others."""
+        counts = Counter(session.caller.name for session in self._sessions.values())
+        most = max(counts.values())
+        of_them = {digest: each for digest, each in self._sessions.items() if counts[each.caller.name] == most}
+        del self._sessions[min(of_them, key=lambda digest: of_them[digest].used_at)]
 
     def find(self, cookie: str) -> PageSession | None:
         """The session behind a cookie; None when there is none, or it was unused for too long."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from deltos.domains.memory.memory import id_from
-from deltos.domains.memory.redact import redact
+from deltos.domains.memory.redact import redact, redact_tags
 
 Record: TypeAlias = dict[str, Any]
 
@@ -41,6 +41,6 @@ def text_in(row: Record, name: str) -> str:
 
 def tagged(text: str, tags: list[str]) -> str:
     """A text with its tags, as memory keeps them."""
-    words = [f"#{'-'.join(tag.split())}" for tag in tags if tag.strip()]
+    words = [f"#{'-'.join(tag.split())}" for tag in redact_tags(tags) if tag.strip()]
     missing = [word for word in dict.fromkeys(words) if word not in text.split()]
     return "\n".join(filter(None, (text, " ".join(missing))))

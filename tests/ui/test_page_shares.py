@@ -1,0 +1,136 @@
+"""One visitor of the page for people takes neither its threads nor its streams nor the sessions of others."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from starlette.applications import Starlette
+
+from deltos.server.caller import Caller
+from deltos.server.conversation import Conversation
+from deltos.server.http.page import MAX_STREAMS, MAX_STREAMS_OF_CALLER, Page, PageOptions
+from deltos.server.http.page_sessions import MOST_SESSIONS, PageSessions
+from deltos.server.http.rate import RateLimit
+from deltos.server.workbench import Workbench
+from deltos.tool import Toolbox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import Message
+
+    from deltos.tool import Session
+
+NOW = 1_000.0
+
+
+class Views:
+    """Implements `tool.Pages`: "slow" waits until the test lets go of it."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+
+    def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
+        if name == "slow":
+            self.released.wait()
+        return b"{}"
+
+    def change(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
+        return b"{}"
+
+
+class Visit:
+    """A page over these views, with sessions for callers by name."""
+
+    def __init__(self) -> None:
+        self.views = Views()
+        self.sessions = PageSessions(lambda: NOW)
+        workbench = Workbench(lambda: Toolbox((), lambda: None, open_pages=lambda: self.views))
+        options = PageOptions(
+            self.sessions, self._admit, asks_token=True, is_open=False, is_secure=False,
+            rate=RateLimit(0.0, lambda: NOW), body_seconds=0.01,
+        )  # fmt: skip
+        self._app = Starlette(routes=Page(workbench, options).routes())
+
+    async def _admit(self, token: str) -> Caller | None:
+        return visitor(token) if token else None
+
+    async def ask(self, path: str, cookie: str = "", *, method: str = "GET", statuses: list[int]) -> None:
+        """Send one request whose body never ends; `statuses` gets what is answered."""
+        is_first = True
+
+        async def receive() -> Message:
+            nonlocal is_first
+            if not is_first:
+                await anyio.sleep_forever()
+            is_first = False
+            return {"type": "http.request", "body": b"token=", "more_body": method == "POST"}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        headers = [(b"host", b"localhost:1"), (b"cookie", f"deltos_page_1={cookie}".encode())]
+        scope = {
+            "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
+            "headers": headers, "client": ("127.0.0.1", 1), "server": ("localhost", 1), "scheme": "http",
+        }  # fmt: skip
+        await self._app(scope, receive, send)
+
+
+def visitor(name: str) -> Caller:
+    return Caller(Conversation(Path("/")), client="page", name=name)
+
+
+def test_views_that_take_long_leave_threads_to_others() -> None:
+    async def scenario() -> list[int]:
+        visit, greedy, others = Visit(), [], []
+        mine, yours = (visit.sessions.begin(visitor(name)) for name in ("greedy", "other"))
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(lambda: visit.ask("/api/view/slow", mine, statuses=greedy))
+            await anyio.wait_all_tasks_blocked()
+            await visit.ask("/api/view/quick", yours, statuses=others)
+            assert greedy == []
+            visit.views.released.set()
+        assert greedy == [200] * 20
+        return others
+
+    assert anyio.run(scenario) == [200]
+
+
+def test_streams_are_left_to_others() -> None:
+    async def scenario() -> None:
+        visit, greedy, others = Visit(), [], []
+        mine, yours = (visit.sessions.begin(visitor(name)) for name in ("greedy", "other"))
+        async with anyio.create_task_group() as tasks:
+            for _ in range(MAX_STREAMS):
+                tasks.start_soon(lambda: visit.ask("/api/events", mine, statuses=greedy))
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(lambda: visit.ask("/api/events", yours, statuses=others))
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+        assert sorted(greedy) == [200] * MAX_STREAMS_OF_CALLER + [503] * (MAX_STREAMS - MAX_STREAMS_OF_CALLER)
+        assert others == [200]
+
+    anyio.run(scenario)
+
+
+def test_sessions_of_others_do_not_end_when_one_caller_begins_many() -> None:
+    sessions = PageSessions(lambda: NOW)
+    others = [sessions.begin(visitor(f"other {number}")) for number in range(5)]
+    many = [sessions.begin(visitor("greedy")) for _ in range(MOST_SESSIONS)]
+    assert all(sessions.find(cookie) for cookie in others)
+    assert sum(sessions.find(cookie) is not None for cookie in many) == MOST_SESSIONS - len(others)
+
+
+def test_a_body_that_never_ends_is_given_up() -> None:
+    async def scenario() -> list[int]:
+        statuses: list[int] = []
+        await Visit().ask("/enter", method="POST", statuses=statuses)
+        return statuses
+
+    assert anyio.run(scenario) == [408]
