@@ -48,10 +48,11 @@ if TYPE_CHECKING:
 class OpenedDomains:
     """Implements `federation.model.Domains`: each is opened when it is first asked for, and closed with all others."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, workers: Workers | None = None) -> None:
         self.config = config
         self._closing = ExitStack()  # what was opened, closed in the opposite order
-        self.workers = Workers()
+        self.workers = workers or Workers()
+        self._owns_workers = workers is None
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()  # who only searches does not pay for it
         self.projects = Projects(
             open_projects(config.home),
@@ -169,8 +170,9 @@ class OpenedDomains:
         return docs
 
     def close(self) -> None:
-        """Stop background work and close all files. Whoever waits for a child stops waiting first."""
-        self.workers.close()
+        """Stop background work and close all files. Whoever waits for a child of ours stops waiting first."""
+        if self._owns_workers:
+            self.workers.close()
         if git := sys.modules.get("deltos.workspace.git"):  # else none was ever started
             git.stop_all()
         self.projects.close()
@@ -178,12 +180,12 @@ class OpenedDomains:
 
 
 class App:
-    """Everything that a surface can call."""
+    """Everything that a surface can call. Children that are passed in serve others too, and stay when this closes."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, workers: Workers | None = None) -> None:
         self.config = config
         mend_folder(config.home)
-        self.domains = OpenedDomains(config)
+        self.domains = OpenedDomains(config, workers)
         self._closing = ExitStack()
 
     def tools(self) -> tuple[Tool, ...]:

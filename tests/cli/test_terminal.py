@@ -133,8 +133,11 @@ def test_no_command_lets_anything_act_on_the_terminal(
     assert b"\\x9b31m" in seen
 
 
-def test_json_says_exactly_what_was_there_without_acting(hostile: Path, tmp_path: Path) -> None:
-    home = tmp_path / "home"
+def test_json_says_exactly_what_was_there_without_acting(
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(hostile)
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     for words in (
         ("index", "--json"),
         ("code", "search", "quokka", "--json"),
@@ -149,10 +152,11 @@ def test_json_says_exactly_what_was_there_without_acting(hostile: Path, tmp_path
         ("status", "--json"),
         ("doctor", "--json"),
     ):
-        done = run(home, hostile, *words)
-        assert ACTING.search(done.stdout) is None, (words, done.stdout)
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        assert lines, (words, done.stderr)
+        main(words)
+        printed, told = capfdbinary.readouterr()
+        assert ACTING.search(printed) is None, (words, printed)
+        lines = [json.loads(line) for line in printed.splitlines()]
+        assert lines, (words, told)
         if words[:2] == ("code", "search"):
             assert any(NASTY in line["text"] for line in lines)
 

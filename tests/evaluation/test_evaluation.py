@@ -16,6 +16,7 @@ from tests.calling import Desk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deltos.isolated.process import Workers
     from deltos.tool import Answer, JsonObject
 
 pytestmark = pytest.mark.evaluation
@@ -33,9 +34,10 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A session in this repository, indexed."""
-    with closing(App(Config(tmp_path_factory.mktemp("home")))) as app:
+def desk(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+    """A session in this repository, indexed for the search of code."""
+    config = Config(tmp_path_factory.mktemp("home"), toolsets=("code",))
+    with closing(App(config, workers=workers)) as app:
         desk = Desk(app.tools(), REPOSITORY)
         answer = desk.data("index_repository")
         assert answer["errors"] == []

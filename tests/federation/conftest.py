@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 
 class Parcels(NamedTuple):
     """The application, the project and a session in it."""
@@ -26,9 +28,9 @@ class Parcels(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def parcels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parcels]:
+def parcels(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Parcels]:
     """The service with all its knowledge."""
     folder = tmp_path_factory.mktemp("federation")
-    with closing(App(Config(folder / "home"))) as app:
+    with closing(App(Config(folder / "home"), workers=workers)) as app:
         root = build_parcels(app, folder / "parcels")
         yield Parcels(app, root, Desk(app.tools(), root))

@@ -19,6 +19,8 @@ from tests.repositories import git, make_repository, write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 CODE = """class Basket:
     def add(self, item):
         return item
@@ -63,14 +65,14 @@ def test_a_diff_without_context_gives_the_lines_that_changed() -> None:
     assert read_diff(lines) == [ChangedFile("a.py", frozenset({3, 4, 12}))]
 
 
-def test_the_innermost_definitions_on_changed_lines_are_touched(tmp_path: Path, root: Path) -> None:
+def test_the_innermost_definitions_on_changed_lines_are_touched(tmp_path: Path, root: Path, workers: Workers) -> None:
     write_files(
         root, {"shop.py": CODE.replace("return 1", "return 2"), "new.py": "def fresh():\n    def inner(): ...\n"}
     )
     (root / "notes.md").write_text("# Notes\n\nMore\n")
     files = changed_files(root, "").files
     assert {file.path for file in files} == {"shop.py", "notes.md", "new.py"}
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         index = app.domains.projects.at(root)
         index.index()
         touched = touched_by(app.graph_search(index), files)
@@ -99,22 +101,22 @@ def test_a_folder_without_git_has_nothing_to_compare_with(tmp_path: Path) -> Non
         changed_files(write_files(tmp_path / "plain", {"a.py": "x = 1\n"}), "")
 
 
-def test_many_touched_definitions_are_counted(tmp_path: Path) -> None:
+def test_many_touched_definitions_are_counted(tmp_path: Path, workers: Workers) -> None:
     root = make_repository(tmp_path / "many", {"a.py": ""})
     write_files(root, {"b.py": "".join(f"def f{n}(): ...\n" for n in range(30))})
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         (prompt,) = [each for each in app.prompts() if each.name == "review_impact"]
         text = written(prompt, Desk(app.tools(), root))
     assert "and 5 more definitions" in text
 
 
-def test_what_is_used_most_comes_first_and_tests_last(tmp_path: Path) -> None:
+def test_what_is_used_most_comes_first_and_tests_last(tmp_path: Path, workers: Workers) -> None:
     root = make_repository(tmp_path / "p", {"README.md": "# P\n"})
     users = "".join(f"def user_{n}():\n    return popular()\n\n\n" for n in range(3))
     write_files(
         root, {"a.py": f"def lonely(): ...\n\n\ndef popular(): ...\n\n\n{users}", "test_a.py": "def test_it(): ...\n"}
     )
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         index = app.domains.projects.at(root)
         index.index()
         touched = touched_by(app.graph_search(index), changed_files(root, "").files)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from tests.federation.conftest import Parcels
 
 
@@ -46,9 +47,9 @@ def test_a_search_answers_a_compact_index_in_both_forms(parcels: Parcels) -> Non
 
 
 @pytest.fixture
-def remembering(tmp_path: Path) -> Iterator[Desk]:
+def remembering(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
     """An application that knows nothing yet."""
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield Desk(app.tools(), tmp_path)
 
 
@@ -178,8 +179,8 @@ def test_a_question_about_something_else_gets_low_scores(parcels: Parcels, quest
     assert results(parcels.desk, "how do I get four PDF labels on one sheet")[0]["score"] > 0.6
 
 
-def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path) -> None:
-    with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")))) as app:
+def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path, workers: Workers) -> None:
+    with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path)
         with pytest.raises(BadArgument, match="The query is empty"):
             desk.call("search", query=" \0 ")
@@ -188,8 +189,8 @@ def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path) -> N
         assert "observations" in desk.call("search", query="anything").text
 
 
-def test_memory_alone_searches_observations(tmp_path: Path) -> None:
-    with closing(App(Config(tmp_path / "home", toolsets=("memory",)))) as app:
+def test_memory_alone_searches_observations(tmp_path: Path, workers: Workers) -> None:
+    with closing(App(Config(tmp_path / "home", toolsets=("memory",)), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path)
         assert desk.call("search", query="x").text == "No observations found matching 'x'. Searched 0 observations."
         with pytest.raises(NotFound, match="No observation with id code:a"):
@@ -227,10 +228,10 @@ def test_lines_can_be_fetched_where_nothing_is_defined(parcels: Parcels) -> None
     assert data["metadata"]["end_line"] == 3
 
 
-def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path) -> None:
+def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path, workers: Workers) -> None:
     body = "\n".join(f"    value_{n} = {n}" for n in range(900))
     root = write_files(tmp_path / "long", {"long.py": f"def very_long():\n{body}\n"})
-    with closing(App(Config(tmp_path / "home", token_budget=500))) as app:
+    with closing(App(Config(tmp_path / "home", token_budget=500), workers=workers)) as app:
         desk = Desk(app.tools(), root)
         answer = desk.call("fetch", id="code:long.py#very_long")
         assert answer.truncated
@@ -249,9 +250,9 @@ def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path) -> None:
         assert len(many.text) <= 2_000
 
 
-def test_an_edited_definition_is_fetched_as_it_is_now(tmp_path: Path) -> None:
+def test_an_edited_definition_is_fetched_as_it_is_now(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def first():\n    return 1\n\n\ndef second():\n    return 2\n"})
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)
         (found,) = [each for each in results(desk, "second") if each["id"] == "code:a.py#second"]
         assert found["url"] == "a.py#L5-L6"
@@ -259,10 +260,10 @@ def test_an_edited_definition_is_fetched_as_it_is_now(tmp_path: Path) -> None:
         assert "changed" in desk.data("fetch", id="code:a.py#second")["text"]
 
 
-def test_code_of_another_project_is_named_with_that_project(tmp_path: Path) -> None:
+def test_code_of_another_project_is_named_with_that_project(tmp_path: Path, workers: Workers) -> None:
     here = write_files(tmp_path / "here", {"a.py": "def here(): ...\n"})
     there = write_files(tmp_path / "there", {"b.py": "def quokka():\n    return 7\n"})
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), here)
         project_id = app.domains.projects.at(there).project.project_id
         app.domains.projects.at(there).index()
@@ -316,9 +317,9 @@ def test_a_provider_that_fails_is_named_and_stops_the_search_only_when_it_is_alo
         Federation([Empty()], ("apis",)).fetch("x:1", asked)
 
 
-def test_notes_about_the_index_are_part_of_the_answer(tmp_path: Path) -> None:
+def test_notes_about_the_index_are_part_of_the_answer(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def quokka(): ...\n"})
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)
         results(desk, "quokka")
         database = project_database(app.domains.projects.at(root)).path

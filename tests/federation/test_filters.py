@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 
 def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
     return datetime(year, month, day, hour, minute, tzinfo=UTC)
@@ -45,8 +47,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(root: Path, home: Path) -> Iterator[Desk]:
-    with closing(App(Config(home))) as app:
+def desk(root: Path, home: Path, workers: Workers) -> Iterator[Desk]:
+    with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
         desk = Desk(app.tools(), root)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 FILES = {
     "src/shop.py": "def total_price(items):\n    return sum(items)\n\n\ndef run():\n    return total_price([1])\n",
     "src/web.py": "import web_kit\n\n\ndef load():\n    return web_kit.Client().get('/')\n",
@@ -34,8 +36,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, root: Path) -> Iterator[Desk]:
-    with closing(App(Config(tmp_path / "home"))) as app:
+def desk(tmp_path: Path, root: Path, workers: Workers) -> Iterator[Desk]:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         add_documentation(app, root, "docs", "manual")
         yield Desk(app.tools(), root)
 
@@ -78,8 +80,8 @@ def test_context_names_the_memories_that_mention_a_symbol_and_whether_its_code_c
     assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
 
 
-def test_without_the_other_toolsets_context_is_the_graph_alone(tmp_path: Path, root: Path) -> None:
-    with closing(App(Config(tmp_path / "other", toolsets=("graph",)))) as app:
+def test_without_the_other_toolsets_context_is_the_graph_alone(tmp_path: Path, root: Path, workers: Workers) -> None:
+    with closing(App(Config(tmp_path / "other", toolsets=("graph",)), workers=workers)) as app:
         alone = Desk(app.tools(), root)
         assert "quoted" not in alone.call("get_context", symbol="total_price").text
         assert app.links.observation_lines([], root) == []
@@ -98,9 +100,11 @@ def test_a_symbol_of_an_installed_package_shows_its_documented_signature(desk: D
     assert "src/web.py: 5" in text
 
 
-def test_a_package_that_was_added_as_a_source_is_known_by_short_names_too(tmp_path: Path, root: Path) -> None:
+def test_a_package_that_was_added_as_a_source_is_known_by_short_names_too(
+    tmp_path: Path, root: Path, workers: Workers
+) -> None:
     web_kit(root)
-    with closing(App(Config(tmp_path / "other"))) as app:
+    with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = Desk(app.tools(), root)
         agent.call("add_source", url="pypi:web-kit", name="kit")
         (source,) = app.domains.docs.library.sources()
@@ -115,10 +119,10 @@ def test_what_no_package_documents_stays_not_found(desk: Desk, root: Path, symbo
         desk.call("find_references", symbol=symbol)
 
 
-def test_a_damaged_library_costs_the_links_not_the_graph(tmp_path: Path, root: Path) -> None:
+def test_a_damaged_library_costs_the_links_not_the_graph(tmp_path: Path, root: Path, workers: Workers) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "memory.db").mkdir()  # nothing can be opened there
-    with closing(App(Config(tmp_path / "other"))) as app:
+    with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = Desk(app.tools(), root)
         text = agent.call("get_context", symbol="total_price").text
         assert "--- callers (1) ---" in text

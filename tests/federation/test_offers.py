@@ -19,6 +19,7 @@ from tests.repositories import git, make_repository, write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from deltos.tool import Prompt
     from tests.federation.conftest import Parcels
 
@@ -80,10 +81,10 @@ def test_an_address_that_leads_nowhere_is_not_found(parcels: Parcels, uri: str) 
         read(parcels.app, parcels.desk, uri)
 
 
-def test_only_what_the_toolsets_can_answer_is_offered(tmp_path: Path) -> None:
+def test_only_what_the_toolsets_can_answer_is_offered(tmp_path: Path, workers: Workers) -> None:
     offered = {}
     for toolset in ("docs", "apis", "code", "graph", "memory"):
-        with closing(App(Config(tmp_path / toolset, toolsets=(toolset,)))) as app:
+        with closing(App(Config(tmp_path / toolset, toolsets=(toolset,)), workers=workers)) as app:
             names = [resource.name for resource in app.resources()]
             offered[toolset] = names + [prompt.name for prompt in app.prompts()]
     assert offered == {
@@ -105,21 +106,21 @@ def test_onboarding_brings_the_map_what_was_learned_and_the_sources(parcels: Par
     assert estimate_tokens(text) <= 5_000
 
 
-def test_onboarding_with_the_graph_alone_is_the_map(tmp_path: Path) -> None:
+def test_onboarding_with_the_graph_alone_is_the_map(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def f(): ...\n"})
-    with closing(App(Config(tmp_path / "home", toolsets=("graph",)))) as app:
+    with closing(App(Config(tmp_path / "home", toolsets=("graph",)), workers=workers)) as app:
         text = written(prompt_named(app, "onboard"), Desk(app.tools(), root))
     assert "# p: 1 files" in text
     assert "Memory" not in text
 
 
-def test_who_only_searches_code_does_not_pay_for_the_graph(tmp_path: Path) -> None:
+def test_who_only_searches_code_does_not_pay_for_the_graph(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def keep(): ...\n\n\nkeep()\n"})
-    with closing(App(Config(tmp_path / "home", toolsets=("code",)))) as app:
+    with closing(App(Config(tmp_path / "home", toolsets=("code",)), workers=workers)) as app:
         assert "a.py" in Desk(app.tools(), root).call("search_code", query="keep").text
         graph = app.domains.projects.at(root).store.graph
         assert (graph.symbol_count(), graph.paths()) == (0, [])
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         assert "a.py\n 4 call keep()" in Desk(app.tools(), root).call("find_references", symbol="keep").text
 
 
@@ -136,7 +137,7 @@ def test_a_question_is_answered_from_quoted_passages(parcels: Parcels) -> None:
         written(prompt, parcels.desk)
 
 
-def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Path) -> None:
+def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Path, workers: Workers) -> None:
     code = "def total_price(items):\n    return sum(items)\n"
     root = make_repository(
         tmp_path / "shop",
@@ -147,7 +148,7 @@ def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Pa
             "docs/guide.md": "# Guide\n\n`total_price` adds up a basket.\n",
         },
     )
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)
         prompt = prompt_named(app, "review_impact")
         with pytest.raises(BadArgument, match="There is no change to review"):
@@ -168,9 +169,9 @@ def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Pa
         assert "total_price shop.py:1" in written(prompt, desk, base="HEAD~1")
 
 
-def test_a_prompt_that_is_too_long_says_what_it_left_out(tmp_path: Path) -> None:
+def test_a_prompt_that_is_too_long_says_what_it_left_out(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(60)})
-    with closing(App(Config(tmp_path / "home", token_budget=400))) as app:
+    with closing(App(Config(tmp_path / "home", token_budget=400), workers=workers)) as app:
         desk = Desk(app.tools(), root)
         for number in range(12):
             desk.call(
@@ -181,9 +182,9 @@ def test_a_prompt_that_is_too_long_says_what_it_left_out(tmp_path: Path) -> None
     assert estimate_tokens(text) <= 400
 
 
-def test_excerpts_are_folded_only_where_they_can_be_fetched(tmp_path: Path) -> None:
+def test_excerpts_are_folded_only_where_they_can_be_fetched(tmp_path: Path, workers: Workers) -> None:
     def repeats(**settings: Any) -> bool:
-        with closing(App(Config(tmp_path / "home", **settings))) as app:
+        with closing(App(Config(tmp_path / "home", **settings), workers=workers)) as app:
             return app.repeats_excerpts
 
     assert not repeats()

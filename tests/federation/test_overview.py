@@ -17,6 +17,8 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 CORE = '''class Store:
     """Keeps things."""
 
@@ -31,18 +33,18 @@ def open_store(path: str) -> Store:
 '''
 
 
-def overview(folder: Path, files: dict[str, str], token_budget: int = 5_000) -> str:
+def overview(workers: Workers, folder: Path, files: dict[str, str], token_budget: int = 5_000) -> str:
     root = write_files(folder / "project", files)
-    with closing(App(Config(folder / "home"))) as app:
+    with closing(App(Config(folder / "home"), workers=workers)) as app:
         index = app.domains.projects.at(root)
         index.index()
         return render_overview(index, index.store.graph, token_budget=token_budget)
 
 
-def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path) -> None:
+def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path, workers: Workers) -> None:
     users = {f"app/user_{n}.py": "from app.core import open_store\n\nopen_store('x').put('k', b'')\n" for n in range(4)}
     tests = {f"tests/test_{n}.py": "from app.user_0 import open_store\n" for n in range(9)}
-    text = overview(tmp_path, {"app/core.py": CORE, "app/lonely.py": "def alone(): ...\n", **users, **tests})
+    text = overview(workers, tmp_path, {"app/core.py": CORE, "app/lonely.py": "def alone(): ...\n", **users, **tests})
     assert text.startswith("# project: 15 files")
     assert "Folders: tests 9, app 6" in text
     first = text.split("use it):\n")[1]
@@ -54,15 +56,15 @@ def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path) ->
     assert "1 def alone()" in first
 
 
-def test_the_map_fits_its_budget_and_says_what_is_left_out(tmp_path: Path) -> None:
-    text = overview(tmp_path, {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(90)}, token_budget=300)
+def test_the_map_fits_its_budget_and_says_what_is_left_out(tmp_path: Path, workers: Workers) -> None:
+    text = overview(workers, tmp_path, {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(90)}, token_budget=300)
     assert text.startswith("showing ")
     assert "/60 central files" in text.splitlines()[0]
     assert estimate_tokens(text) <= 300
 
 
-def test_a_project_without_code_has_a_map_too(tmp_path: Path) -> None:
-    assert "Languages: markdown 1" in overview(tmp_path, {"README.md": "# Hello\n"})
+def test_a_project_without_code_has_a_map_too(tmp_path: Path, workers: Workers) -> None:
+    assert "Languages: markdown 1" in overview(workers, tmp_path, {"README.md": "# Hello\n"})
 
 
 def test_files_weigh_by_what_leads_to_them() -> None:
@@ -74,7 +76,7 @@ def test_files_weigh_by_what_leads_to_them() -> None:
 
 
 @pytest.mark.parametrize("name", ["a" * 200])
-def test_long_signatures_are_cut(tmp_path: Path, name: str) -> None:
-    text = overview(tmp_path, {"long.py": f"def {name}(): ...\n"})
+def test_long_signatures_are_cut(tmp_path: Path, name: str, workers: Workers) -> None:
+    text = overview(workers, tmp_path, {"long.py": f"def {name}(): ...\n"})
     assert "a" * 90 in text
     assert name not in text

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 SECRET = "xyzzy-secret"
 SITE = ".venv/lib/python3.11/site-packages"
 INFO = f"{SITE}/kit-1.0.dist-info"
@@ -52,8 +54,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    with closing(App(Config(tmp_path / "home"))) as app:
+def app(tmp_path: Path, workers: Workers) -> Iterator[App]:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield app
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 CODE = {
     "app/shop.py": "def total(items):\n    return sum(items)\n",
     "use.py": "from app.shop import total\n\nprint(total([1]))\n",
@@ -125,10 +127,10 @@ def test_a_pipe_anywhere_in_a_git_folder_stops_nothing(tmp_path: Path, name: str
     assert identify(root).root == root
 
 
-def test_what_an_ignore_file_would_have_said_is_missed_aloud(tmp_path: Path) -> None:
+def test_what_an_ignore_file_would_have_said_is_missed_aloud(tmp_path: Path, workers: Workers) -> None:
     root = make_repository(tmp_path / "root", CODE)
     os.mkfifo(root / ".gitignore")
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         notes = app.domains.projects.at(root).index().notes
         assert notes == ("Note: .gitignore was not read: not a regular file.",)
         assert app.domains.projects.at(root).freshen().notes == notes
@@ -154,11 +156,11 @@ def test_a_folder_that_takes_too_long_to_list_is_told(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def replaced(tmp_path: Path) -> Iterator[tuple[Desk, Path]]:
+def replaced(tmp_path: Path, workers: Workers) -> Iterator[tuple[Desk, Path]]:
     """A project that was indexed before its tracked folder was replaced by a link to a folder outside."""
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         app.domains.projects.at(root).index()
         desk = Desk(app.tools(), root)
         assert "sum(items)" in desk.call("search_code", query="total items").text
@@ -198,7 +200,7 @@ def test_a_tracked_folder_that_has_become_a_link_shows_nothing_from_outside(
     assert SECRET not in str(walk(root))
 
 
-def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path) -> None:
+def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "root", {"docs/a.md": "# A\n\nalpha\n"})
     write_files(tmp_path / "outside", OUTSIDE)
     (root / "docs" / "link.md").symlink_to(tmp_path / "outside" / "doc.md")
@@ -206,7 +208,10 @@ def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path)
     (root / "docs" / "folder").symlink_to(tmp_path / "outside")
     (root / "docs" / "zero.md").symlink_to("/dev/zero")
     os.mkfifo(root / "docs" / "pipe.md")
-    with closing(socket.socket(socket.AF_UNIX)) as listening, closing(App(Config(tmp_path / "home"))) as app:
+    with (
+        closing(socket.socket(socket.AF_UNIX)) as listening,
+        closing(App(Config(tmp_path / "home"), workers=workers)) as app,
+    ):
         folder = os.open(root / "docs", os.O_RDONLY)
         listening.bind(f"/proc/self/fd/{folder}/socket.md")
         os.close(folder)
@@ -274,10 +279,10 @@ def test_memories_are_tied_to_regular_files_of_the_project_alone(tmp_path: Path)
     ]
 
 
-def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path) -> None:
+def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path, workers: Workers) -> None:
     make_repository(tmp_path / "real", CODE)
     (tmp_path / "link").symlink_to("real")
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         index = app.domains.projects.at(tmp_path / "link")
         assert index.project.root == tmp_path / "real"
         assert index.index().files_written == 2

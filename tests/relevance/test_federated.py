@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.federation.model import Hit
+    from deltos.isolated.process import Workers
     from tests.relevance.parcels import Golden
 
 
@@ -25,10 +26,10 @@ class Asked(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Asked]]:
+def asked(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[list[Asked]]:
     """All questions with what was found."""
     folder: Path = tmp_path_factory.mktemp("federated")
-    with closing(App(Config(folder / "home"))) as app:
+    with closing(App(Config(folder / "home"), workers=workers)) as app:
         root = build_parcels(app, folder / "parcels")
         yield [Asked(golden, first_hits(app, root, golden.question)) for golden in goldens()]
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.code.search import CodeSearch
+    from deltos.isolated.process import Workers
 
 HERE = Path(__file__).parent
 GOLDENS = HERE / "rankings.txt"
@@ -33,10 +34,10 @@ def unpack(archive: Path, root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def search(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeSearch]:
+def search(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[CodeSearch]:
     """Search over the bookshop."""
     folder = tmp_path_factory.mktemp("relevance")
-    with closing(App(Config(folder / "home"))) as app:
+    with closing(App(Config(folder / "home"), workers=workers)) as app:
         index = app.domains.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
         index.index()
         yield app.code_search(index)

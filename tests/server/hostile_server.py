@@ -49,5 +49,5 @@ def open_toolbox(config: Config) -> Toolbox:
 
 def serve() -> int:
     """Serve; a child may take so long that others are surely answered first, and not longer than a test has patience."""
-    batches.LEAST_CPU_SECONDS = 4.0
+    batches.LEAST_CPU_SECONDS = 2.0
     return front.main(sys.argv[1:], open_toolbox)

@@ -162,8 +162,18 @@ def _tell(text: str, start: str = "Error: ") -> None:
         sys.stderr = None
 
 
+_parsers: dict[str, CommandParser] = {}  # argparse looks for translations with every argument: make each of them once
+
+
 def parser(command: str = "") -> CommandParser:
     """The command line as far as `command` needs it; the whole where there is no such command."""
+    module = _COMMANDS.get(command, "")
+    if module not in _parsers:
+        _parsers[module] = _made_parser([module] if module else list(dict.fromkeys(_COMMANDS.values())))
+    return _parsers[module]
+
+
+def _made_parser(modules: Sequence[str]) -> CommandParser:
     import argparse
     from importlib import import_module
 
@@ -178,7 +188,7 @@ def parser(command: str = "") -> CommandParser:
     )
     top.add_argument("-V", "--version", action="version", version=f"deltos {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in [_COMMANDS[command]] if command in _COMMANDS else dict.fromkeys(_COMMANDS.values()):
+    for module in modules:
         import_module(f"deltos.cli.{module}").add_commands(commands)
     commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
     commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)

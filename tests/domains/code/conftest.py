@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 LONG = "def assemble_everything(parts):\n" + "".join(f"    part_{n} = parts[{n}]\n" for n in range(120))
 FILES: dict[str, str | bytes] = {
     "src/cache.py": (
@@ -44,9 +46,9 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
+def app(tmp_path: Path, workers: Workers) -> Iterator[App]:
     """An application with an empty data folder."""
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield app
 
 

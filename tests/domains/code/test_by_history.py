@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 # What the files say of themselves tells nothing about what the commits are about.
 FILES = {
     f"part_{letter}.py": f"def {letter}(n):\n    return n + {number}\n" for number, letter in enumerate("pqrstuvw")
@@ -40,9 +42,9 @@ def repository(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def session(home: Path, root: Path) -> Iterator[Desk]:
+def session(home: Path, root: Path, workers: Workers) -> Iterator[Desk]:
     """A session in a project whose files and history are read."""
-    with closing(App(Config(home))) as app:
+    with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
         yield Desk(app.tools(), root)
@@ -57,13 +59,15 @@ def session(home: Path, root: Path) -> Iterator[Desk]:
         ("portrait thumbnails", "part_s.py"),
     ],
 )
-def test_a_file_is_found_by_what_its_commits_say(tmp_path: Path, repository: Path, question: str, path: str) -> None:
-    with session(tmp_path / "home", repository) as desk:
+def test_a_file_is_found_by_what_its_commits_say(
+    tmp_path: Path, repository: Path, question: str, path: str, workers: Workers
+) -> None:
+    with session(tmp_path / "home", repository, workers) as desk:
         assert paths(search(desk, question))[0] == path
 
 
-def test_what_commits_brought_is_marked_so(tmp_path: Path, repository: Path) -> None:
-    with session(tmp_path / "home", repository) as desk:
+def test_what_commits_brought_is_marked_so(tmp_path: Path, repository: Path, workers: Workers) -> None:
+    with session(tmp_path / "home", repository, workers) as desk:
         answer = desk.call("search_code", query="impatient clients of the gateway")
         assert "part_q.py:1-2 q (by its commits)" in answer.text
         assert answer.structured is not None
@@ -75,7 +79,9 @@ def test_what_commits_brought_is_marked_so(tmp_path: Path, repository: Path) -> 
         assert any("part_q.py" in title and title.endswith("(by its commits)") for title in titles)
 
 
-def test_what_changes_together_with_the_likeliest_file_comes_forward_for_an_issue(tmp_path: Path) -> None:
+def test_what_changes_together_with_the_likeliest_file_comes_forward_for_an_issue(
+    tmp_path: Path, workers: Workers
+) -> None:
     root = begin(tmp_path / "ledger")
     ledger = "def round_ledger(sums):\n    return sums\n"
     part = 'def up(sums):\n    """Rounds sums of the ledger."""\n    return sums\n'
@@ -86,18 +92,20 @@ def test_what_changes_together_with_the_likeliest_file_comes_forward_for_an_issu
         commit(root, "Turn", {"p/part.py": f"{part}# {day}\n"}, day=day + 1)
         commit(root, "Turn", {"q/part.py": f"{part}# {day}\n"}, day=day + 2)
     issue = "Rounding of the ledger is wrong\n\n" + "The ledger rounds sums down where it should round up. " * 6
-    with session(tmp_path / "home", root) as desk:
+    with session(tmp_path / "home", root, workers) as desk:
         assert paths(search(desk, issue))[:2] == ["ledger.py", "r/part.py"]
 
 
-def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path) -> None:
+def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path, workers: Workers) -> None:
     commit(repository, "Throttle impatient clients again", {"inner/part_x.py": "def x(n):\n    return n\n"}, day=9)
-    with session(tmp_path / "home", repository) as desk:
+    with session(tmp_path / "home", repository, workers) as desk:
         assert set(paths(search(desk, "impatient clients", directory="inner"))) == {"inner/part_x.py"}
 
 
-def test_a_commit_made_while_the_server_runs_counts_with_the_next_reading(tmp_path: Path, repository: Path) -> None:
-    with closing(App(Config(tmp_path / "home"))) as app:
+def test_a_commit_made_while_the_server_runs_counts_with_the_next_reading(
+    tmp_path: Path, repository: Path, workers: Workers
+) -> None:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         index = app.domains.projects.at(repository)
         index.index()
         index.catch_up()
@@ -111,16 +119,16 @@ def test_a_commit_made_while_the_server_runs_counts_with_the_next_reading(tmp_pa
         assert "part_w.py" not in paths(search(desk, "orchids"))[:1]
 
 
-def test_a_shallow_clone_is_searched_by_its_words(tmp_path: Path, repository: Path) -> None:
+def test_a_shallow_clone_is_searched_by_its_words(tmp_path: Path, repository: Path, workers: Workers) -> None:
     write_files(repository, {"gateway.py": "def throttle(client):\n    return client.calls > LIMIT\n"})
     commit(repository, "One more", day=30)
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "--quiet", "--depth=1", repository.as_uri(), str(shallow))
-    with session(tmp_path / "home", shallow) as desk:
+    with session(tmp_path / "home", shallow, workers) as desk:
         assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"
 
 
-def test_a_folder_without_git_is_searched_by_its_words(tmp_path: Path) -> None:
+def test_a_folder_without_git_is_searched_by_its_words(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "plain", {**FILES, "gateway.py": "def throttle(client):\n    return client.calls\n"})
-    with session(tmp_path / "home", root) as desk:
+    with session(tmp_path / "home", root, workers) as desk:
         assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"

@@ -17,6 +17,8 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 LOGIN = '''"""Who may come in."""
 
 
@@ -64,9 +66,9 @@ def test_of_a_near_file_the_part_that_defines_something_is_shown(desk: Desk, pro
     assert next(hit["symbol"] for hit in results if hit["file_path"] == "src/login.py") == "verify_password"
 
 
-def test_without_a_model_words_alone_find(tmp_path: Path, project: Path) -> None:
+def test_without_a_model_words_alone_find(tmp_path: Path, project: Path, workers: Workers) -> None:
     write_files(project, {"src/login.py": LOGIN})
-    with closing(App(replace(Config(tmp_path / "off"), embedding=Embedding("off")))) as app:
+    with closing(App(replace(Config(tmp_path / "off"), embedding=Embedding("off")), workers=workers)) as app:
         off = Desk(app.tools(), project)
         assert paths(search(off, "authentication of credentials")) == []
         assert paths(search(off, "verify the password"))[0] == "src/login.py"
@@ -80,16 +82,16 @@ def vector_counts(app: App, root: Path) -> tuple[int, int]:
     return index.store.code.vector_count(model_identity()), index.store.history.vector_count(model_identity())
 
 
-def test_without_a_model_no_vectors_are_made_and_those_there_are_stay_whole(tmp_path: Path) -> None:
+def test_without_a_model_no_vectors_are_made_and_those_there_are_stay_whole(tmp_path: Path, workers: Workers) -> None:
     root = begin(tmp_path / "project")
     commit(root, "Let people in", {"src/login.py": LOGIN})
     home = Config(tmp_path / "home")
     off = replace(home, embedding=Embedding("off"))
-    with closing(App(off)) as app:
+    with closing(App(off, workers=workers)) as app:
         assert vector_counts(app, root) == (0, 0)
-    with closing(App(home)) as app:
+    with closing(App(home, workers=workers)) as app:
         assert vector_counts(app, root) == (1, 1)
-    with closing(App(off)) as app:  # an index that has vectors is gone on with, not made anew
+    with closing(App(off, workers=workers)) as app:  # an index that has vectors is gone on with, not made anew
         commit(root, "Be patient", {"src/bucket.py": LIMIT}, day=2)
         assert vector_counts(app, root) == (2, 2)
         assert paths(search(Desk(app.tools(), root), "authentication of credentials")) == []

@@ -15,6 +15,8 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 FILES = {
     "src/export.py": (
         "def write(rows, most):\n    for row in rows:\n        send(row)\n"
@@ -28,10 +30,10 @@ FILES = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path, workers: Workers) -> Desk:
     project = tmp_path / "project"
     write_files(project, FILES)
-    return Desk(App(Config(tmp_path / "home")).tools(), project)
+    return Desk(App(Config(tmp_path / "home"), workers=workers).tools(), project)
 
 
 def test_a_message_is_answered_with_the_statement_and_nothing_that_only_shares_its_words(desk: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,9 @@ from tests.calling import Desk
 from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
 from tests.domains.code.conftest import FILES
 from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from deltos.isolated.process import Workers
 
 
 def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
@@ -136,11 +140,15 @@ def test_a_weak_best_match_is_said(desk: Desk) -> None:
     assert "weak" not in desk.call("search_code", query="clear_cache").text
 
 
-def test_a_result_that_is_cut_shows_the_lines_around_the_answer(tmp_path: Path, project: Path) -> None:
+def test_a_result_that_is_cut_shows_the_lines_around_the_answer(
+    tmp_path: Path, project: Path, workers: Workers
+) -> None:
     lines = [f"    step_{number}(state)" for number in range(45)]
     lines[40] = '    raise Overflow("the pantry is full")'
     (project / "src/pantry.py").write_text("def stow(state):\n" + "\n".join(lines) + "\n")
-    answer = small_desk(tmp_path, project, 300).call("search_code", query="raise overflow pantry full", limit=1)
+    answer = small_desk(tmp_path, project, 300, workers).call(
+        "search_code", query="raise overflow pantry full", limit=1
+    )
     assert answer.structured is not None
     for shown in (answer.text, answer.structured["results"][0]["content"]):
         assert 'raise Overflow("the pantry is full")' in shown
@@ -339,15 +347,19 @@ def test_a_concise_answer_is_at_most_half_as_long(desk: Desk, project: Path, que
         assert len(result["content"]) <= 200
 
 
-def small_desk(tmp_path: Path, project: Path, token_budget: int) -> Desk:
-    app = App(Config(tmp_path / "home", token_budget=token_budget))
+def small_desk(tmp_path: Path, project: Path, token_budget: int, workers: Workers) -> Desk:
+    app = App(Config(tmp_path / "home", token_budget=token_budget), workers=workers)
     return Desk(app.tools(), project)
 
 
 @pytest.mark.parametrize("concise", [False, True])
-def test_an_answer_fits_the_budget_and_says_what_was_cut(tmp_path: Path, project: Path, concise: bool) -> None:
+def test_an_answer_fits_the_budget_and_says_what_was_cut(
+    tmp_path: Path, project: Path, concise: bool, workers: Workers
+) -> None:
     write_files(project, LONG_FUNCTIONS)
-    answer = small_desk(tmp_path, project, 1_000).call("search_code", query="compute", limit=50, concise=concise)
+    answer = small_desk(tmp_path, project, 1_000, workers).call(
+        "search_code", query="compute", limit=50, concise=concise
+    )
     assert answer.structured is not None
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 4_000
     assert answer.truncated
@@ -364,11 +376,13 @@ def test_an_answer_fits_the_budget_and_says_what_was_cut(tmp_path: Path, project
 
 
 @pytest.mark.parametrize("token_budget", [200, 1_000, 5_000])
-def test_one_giant_result_is_cut_to_the_budget(tmp_path: Path, project: Path, token_budget: int) -> None:
+def test_one_giant_result_is_cut_to_the_budget(
+    tmp_path: Path, project: Path, token_budget: int, workers: Workers
+) -> None:
     write_files(
         project, {"src/giant.py": 'GIANT = """' + 'gigantic text 日本 \\" ' * 9_000 + '"""\n' + "x = 1\n" * 3_000}
     )
-    answer = small_desk(tmp_path, project, token_budget).call("search_code", query='"gigantic text"', limit=1)
+    answer = small_desk(tmp_path, project, token_budget, workers).call("search_code", query='"gigantic text"', limit=1)
     assert answer.structured is not None
     assert answer.structured["truncated"] is True
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= token_budget * 4

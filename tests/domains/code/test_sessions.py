@@ -25,6 +25,7 @@ from tests.repositories import git, make_repository, write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from deltos.workspace.indexer import ParsedFile
 
 
@@ -76,13 +77,15 @@ def test_a_first_search_that_cannot_wait_says_that_it_is_not_complete(tmp_path: 
         assert desk.call("search_code", query="clear_cache").text.startswith("src/cache.py")
 
 
-def test_a_damaged_index_is_rebuilt_within_the_search_and_the_answer_says_so(tmp_path: Path, project: Path) -> None:
-    with closing(App(Config(tmp_path / "home"))) as app:
+def test_a_damaged_index_is_rebuilt_within_the_search_and_the_answer_says_so(
+    tmp_path: Path, project: Path, workers: Workers
+) -> None:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         search(Desk(app.tools(), project), "cache")
     [database] = (tmp_path / "home" / "projects").glob("*.db")
     content = database.read_bytes()
     database.write_bytes(content[:16_384] + os.urandom(len(content) - 16_384))
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         answer = Desk(app.tools(), project).call("search_code", query="clear_cache")
     assert "Note: the index was damaged; it was moved to" in answer.text
     assert answer.structured is not None
@@ -90,12 +93,14 @@ def test_a_damaged_index_is_rebuilt_within_the_search_and_the_answer_says_so(tmp
     assert len(list((tmp_path / "home" / "projects").glob("*.corrupt-*"))) >= 1
 
 
-def test_a_garbage_index_is_rebuilt_by_indexing_and_the_answer_says_so(tmp_path: Path, project: Path) -> None:
-    with closing(App(Config(tmp_path / "home"))) as app:
+def test_a_garbage_index_is_rebuilt_by_indexing_and_the_answer_says_so(
+    tmp_path: Path, project: Path, workers: Workers
+) -> None:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         search(Desk(app.tools(), project), "cache")
     [database] = (tmp_path / "home" / "projects").glob("*.db")
     database.write_bytes(b"garbage" * 1_000)
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         answer = Desk(app.tools(), project).call("index_repository", concise=True)
     assert answer.structured is not None
     assert answer.structured["notes"][0].startswith("Note: the index was damaged; it was moved to")
@@ -186,9 +191,9 @@ def test_concise_answers_and_sessions_that_want_it_repeat_code(desk: Desk, proje
         assert "shown before" not in desk.call("search_code", query="clear the cache").text
 
 
-def test_code_that_was_cut_does_not_count_as_shown(tmp_path: Path) -> None:
+def test_code_that_was_cut_does_not_count_as_shown(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "long", {"a.py": f"def compute_all():\n{BODY}"})
-    with closing(App(Config(tmp_path / "home", token_budget=200))) as app:
+    with closing(App(Config(tmp_path / "home", token_budget=200), workers=workers)) as app:
         agent = Desk(app.tools(), root, repeat=False)
         for _ in range(2):
             assert "shown before" not in agent.call("search_code", query="compute_all", limit=1).text

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[SmallProject]:
+def project(tmp_path: Path, workers: Workers) -> Iterator[SmallProject]:
     """An empty project."""
-    project = SmallProject(tmp_path)
+    project = SmallProject(tmp_path, workers)
     yield project
     project.close()

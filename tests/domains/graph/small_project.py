@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.graph.search import FoundReferences, GraphSearch
+    from deltos.isolated.process import Workers
     from deltos.workspace.project_index import ProjectIndex
 
 _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
@@ -20,10 +21,10 @@ _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
 class SmallProject:
     """Files on disk, an application of its own, and the graph of the files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, workers: Workers) -> None:
         self.root = folder / "project"
         self.root.mkdir(parents=True, exist_ok=True)
-        self.app = App(Config(home=folder / "home"))
+        self.app = App(Config(home=folder / "home"), workers=workers)
 
     def write(self, files: dict[str, str]) -> SmallProject:
         """Write files; an empty text deletes one."""

@@ -19,6 +19,7 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from tests.domains.graph.small_project import SmallProject
 
 FILES = {
@@ -75,10 +76,10 @@ def test_the_map_of_a_file_is_its_outline_with_who_uses_what(desk: Desk, symbol:
     )
 
 
-def test_a_map_that_does_not_fit_says_how_much_it_shows_and_how_to_go_deeper(tmp_path: Path) -> None:
+def test_a_map_that_does_not_fit_says_how_much_it_shows_and_how_to_go_deeper(tmp_path: Path, workers: Workers) -> None:
     files = {f"pkg{n}/mod{m}.py": f'"""Part {m} of {n}: {"words " * 9}"""\n' for n in range(12) for m in range(20)}
     root = write_files(tmp_path / "large", files)
-    with closing(App(Config(home=tmp_path / "home", token_budget=600))) as app:
+    with closing(App(Config(home=tmp_path / "home", token_budget=600), workers=workers)) as app:
         desk = Desk([tool for tool in app.tools() if tool.toolset == "graph"], root)
         text = desk.call("get_context").text
         inside = desk.call("get_context", symbol="pkg3").text
@@ -92,10 +93,10 @@ def test_a_map_that_does_not_fit_says_how_much_it_shows_and_how_to_go_deeper(tmp
     assert inside.count(".py — Part") == 20
 
 
-def test_the_outline_of_a_long_file_tells_less_of_each_before_it_is_cut(tmp_path: Path) -> None:
+def test_the_outline_of_a_long_file_tells_less_of_each_before_it_is_cut(tmp_path: Path, workers: Workers) -> None:
     body = "".join(f'def name_{n}(a: int):\n    """Does {n} {"and more " * 8}."""\n\n\n' for n in range(60))
     root = write_files(tmp_path / "long", {"long.py": body})
-    with closing(App(Config(home=tmp_path / "home", token_budget=700))) as app:
+    with closing(App(Config(home=tmp_path / "home", token_budget=700), workers=workers)) as app:
         desk = Desk([tool for tool in app.tools() if tool.toolset == "graph"], root)
         text = desk.call("get_context", symbol="long.py").text
     assert estimate_tokens(text) <= 700

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from tests.domains.graph.small_project import SmallProject
 
 STORE = '''"""Where things are kept."""
@@ -71,9 +72,9 @@ def desk(project: SmallProject) -> Desk:
 
 
 @pytest.fixture
-def tight(project: SmallProject, tmp_path: Path) -> Iterator[Desk]:
+def tight(project: SmallProject, tmp_path: Path, workers: Workers) -> Iterator[Desk]:
     """The same tools within 500 tokens."""
-    with closing(App(Config(home=tmp_path / "tight", token_budget=500))) as app:
+    with closing(App(Config(home=tmp_path / "tight", token_budget=500), workers=workers)) as app:
         yield Desk([tool for tool in app.tools() if tool.toolset == "graph"], project.root)
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 PAY = "def pay(order):\n    return charge(order)\n\n\ndef charge(order):\n    return order\n"
 PAY_TWICE = "def pay(order):\n    return charge(order) or charge(order)\n\n\ndef charge(order):\n    return order\n"
 
@@ -46,8 +48,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    with closing(App(Config(tmp_path_factory.mktemp("home")))) as app:
+def desk(root: Path, tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+    with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
         yield Desk(app.tools(), root)
@@ -117,31 +119,31 @@ def test_impact_names_files_that_usually_change_with_it(desk: Desk) -> None:
     assert "rates.json changed together 4 of 5 times" in text
 
 
-def test_a_commit_made_a_moment_ago_is_found(tmp_path: Path) -> None:
+def test_a_commit_made_a_moment_ago_is_found(tmp_path: Path, workers: Workers) -> None:
     root = begin(tmp_path / "shop")
     commit(root, "Begin", {"a.py": "x = 1\n"})
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         desk = Desk(app.tools(), root)
         assert str(first(desk, "commit Begin")["id"]).startswith("commit:")
         made = commit(root, "Invent the zeppelin", {"a.py": "x = 2\n"}, day=1)
         assert first(desk, "when was the zeppelin invented")["id"] == f"commit:{made[:10]}"
 
 
-def test_a_large_diff_is_cut_to_the_budget_and_says_so(tmp_path: Path) -> None:
+def test_a_large_diff_is_cut_to_the_budget_and_says_so(tmp_path: Path, workers: Workers) -> None:
     root = begin(tmp_path / "shop")
     commit(root, "Begin", {"a.py": "x = 1\n"})
     made = commit(root, "Much", {"big.txt": "line of text\n" * 100_000, "wide.txt": "w" * 900_000}, day=1)
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         answer = Desk(app.tools(), root).call("fetch", id=f"commit:{made}")
     assert answer.truncated
     assert json.loads(answer.text)["truncated"] is True
     assert len(answer.text) <= 20_000
 
 
-def test_a_folder_without_git_is_searched_as_ever(tmp_path: Path) -> None:
+def test_a_folder_without_git_is_searched_as_ever(tmp_path: Path, workers: Workers) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.py").write_text("def zeppelin():\n    return 1\n")
-    with closing(App(Config(tmp_path / "home", embedding=Embedding("off")))) as app:
+    with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path / "plain")
         assert str(first(desk, "zeppelin")["id"]).startswith("code:")
         assert "no commits" in desk.call("search", query="when was quicksilver dropped").text

@@ -191,10 +191,10 @@ def test_a_child_that_reads_a_log_for_too_long_is_ended_and_the_reason_is_told(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
 def test_a_commit_that_git_shows_for_ever_is_shown_as_far_as_it_is_known(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Workers
 ) -> None:
     made = commit(root, "Invent the zeppelin\n\nIt flies.", {"a.py": "zeppelin = 1\n"}, day=STEPS)
-    with closing(App(Config(tmp_path / "home", embedding=Embedding("off")))) as app:
+    with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
         app.domains.projects.at(root).index()
         app.domains.projects.at(root).catch_up()
         slow = SlowGit(tmp_path / "slow", "log")

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 FILES = {
     "a/one.py": "def of_a(): ...\n",
     "a/deep/two.py": "x = 1\n",
@@ -68,8 +70,8 @@ class Mono:
 
 
 @pytest.fixture
-def mono(tmp_path: Path) -> Iterator[Mono]:
-    app = App(Config(tmp_path / "home"))
+def mono(tmp_path: Path, workers: Workers) -> Iterator[Mono]:
+    app = App(Config(tmp_path / "home"), workers=workers)
     yield Mono(app, make_repository(tmp_path / "mono", FILES))
     app.close()
 

@@ -12,6 +12,8 @@ from tests.domains.graph.test_incremental import state
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 FILES = {
     "go.mod": "module example.com/shop\n",
     "store/db.go": "package store\n\ntype DB struct{}\n\nfunc Open() *DB { return nil }\n",
@@ -40,8 +42,10 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
-def test_the_graph_after_an_edit_equals_one_built_from_nothing(edit: dict[str, str], tmp_path: Path) -> None:
-    edited, fresh = SmallProject(tmp_path / "edited"), SmallProject(tmp_path / "fresh")
+def test_the_graph_after_an_edit_equals_one_built_from_nothing(
+    edit: dict[str, str], tmp_path: Path, workers: Workers
+) -> None:
+    edited, fresh = SmallProject(tmp_path / "edited", workers), SmallProject(tmp_path / "fresh", workers)
     edited.write(FILES).index()
     after = state(edited.write(edit).index())
     fresh.write({path: text for path, text in {**FILES, **edit}.items() if text})

@@ -15,6 +15,8 @@ from tests.domains.graph.small_project import SmallProject, marked, places, poss
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 CASES: dict[str, dict[str, str]] = {
     "absolute import": {
         "pkg/__init__.py": "x = 1\n",
@@ -198,9 +200,9 @@ CASES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_references_are_where_the_language_says(name: str, tmp_path: Path) -> None:
+def test_references_are_where_the_language_says(name: str, tmp_path: Path, workers: Workers) -> None:
     files = CASES[name]
-    project = SmallProject(tmp_path).write(files)
+    project = SmallProject(tmp_path, workers).write(files)
     (definition,) = marked(files, "def")
     graph = project.graph()
     references = graph.references(graph.at(definition))

@@ -13,6 +13,8 @@ from tests.domains.graph.typescript.test_incremental import FRAGMENTS, PROJECT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
+
 EDITS: list[dict[str, str]] = [
     {"src/shapes.ts": PROJECT["src/shapes.ts"].replace(*FRAGMENTS["a member is renamed"])},
     {"src/globals.d.ts": ""},
@@ -26,22 +28,22 @@ EDITS: list[dict[str, str]] = [
 ]
 
 
-def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Path) -> None:
+def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Path, workers: Workers) -> None:
     files = dict(PROJECT)
-    project = SmallProject(tmp_path / "edited").write(files)
+    project = SmallProject(tmp_path / "edited", workers).write(files)
     project.index()
     for number, edit in enumerate(EDITS):
         project.write(edit)
         files = {path: text for path, text in {**files, **edit}.items() if text}
-        fresh = SmallProject(tmp_path / f"fresh{number}").write(files)
+        fresh = SmallProject(tmp_path / f"fresh{number}", workers).write(files)
         assert state(project.index()) == state(fresh.index()), edit
         fresh.close()
     project.close()
 
 
 @pytest.mark.parametrize("place", ["src/shapes.ts:2", "src/shapes.ts:5"])
-def test_overriding_members_share_their_references(tmp_path: Path, place: str) -> None:
-    project = SmallProject(tmp_path).write(
+def test_overriding_members_share_their_references(tmp_path: Path, place: str, workers: Workers) -> None:
+    project = SmallProject(tmp_path, workers).write(
         {
             "src/shapes.ts": (
                 "export abstract class Shape {\n  abstract area(): number\n}\n"
