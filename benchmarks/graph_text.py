@@ -98,7 +98,7 @@ def _measure(search: GraphSearch, target: Target) -> Measured:
     uses = [use for group in grouped_uses(references) for use in group.uses]
     texts = search.source.lines(use.place for use in uses)
     page = BudgetedLines(token_budget=TOKEN_BUDGET)
-    answer = render_references(references, search.source, limit=LIMIT, page=page, test_files=search.test_files())
+    answer = render_references(references, search.source, limit=LIMIT, page=page)
     return Measured(
         estimate_tokens(answer.text),
         estimate_tokens(_places(references)),

@@ -22,6 +22,7 @@ from deltos.languages.macros import without_macros
         ("  Node* head GUARDED_BY(mutex_) = 0;\n", "  Node* head                    = 0;\n"),
         ("Status A::run(int n) REQUIRES(mutex_) {\n", "Status A::run(int n)                  {\n"),
         ("  virtual int f() REQUIRES(mutex_) = 0;\n", "  virtual int f()                  = 0;\n"),
+        ("void run()\n    REQUIRES(m) {\n", "void run()\n                {\n"),
     ],
 )
 def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
@@ -44,6 +45,13 @@ def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
         "  return CHECK(b);\n",
         "  a = b + LIMIT(c);\n",
         "int f() REQUIRES(a,\n  b) {\n",
+        "BOOST_AUTO_TEST_SUITE(suite)\n\nBOOST_AUTO_TEST_CASE(one) {\n",
+        "// see start()\nTEST_CASE(x) {\n",
+        "  // see start()\n  TEST_CASE(x) {\n",
+        "/* see start()\n   TEST_CASE(x) { */\n",
+        " * see start()\n   TEST_CASE(x) {\n",
+        "int a;  // see start()\n  TEST_CASE(x) {\n",
+        "  BOOST_AUTO_TEST_SUITE(suite)\n\n  BOOST_AUTO_TEST_CASE(one) {\n",
     ],
 )
 def test_what_is_no_stray_macro_stays(source: str) -> None:

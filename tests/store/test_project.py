@@ -225,6 +225,8 @@ class TestGraph:
         assert [(row.path, row.target) for row in graph.imports()] == [("b.py", "a.py")]
         assert graph.imports_of(["a.py", "b.py", "c.py"]) == {"b.py": {"a.py"}}
         assert graph.counts().external_imports == 2
+        assert graph.symbols_at([("a.py", "run"), ("a.py", "walk"), ("b.py", "run")]) == [symbol]
+        assert graph.subclasses([symbol.node_id]) == set()
 
     def test_a_vanished_file_takes_its_symbols_along(self, project: ProjectStore, writer: ProjectWriter) -> None:
         writer.graph.remove_file("a.py")

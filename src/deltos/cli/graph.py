@@ -94,7 +94,6 @@ def _refs(arguments: argparse.Namespace) -> int:
                     search.source,
                     limit=arguments.limit,
                     page=page,
-                    test_files=search.test_files(),
                 ).text
                 print(name_commands_in_notes(told))
     return 0 if found else 1

@@ -27,6 +27,7 @@ _STOP = re.compile(rb"[;{}]")
 # After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
 _AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + rb"\([^()\n]*+\))")
 _FUNCTION_GOES_ON = (b"{", b"override", b"final", b"const", b"noexcept")
+_MACRO_CALL = re.compile(_CALL)
 _VARIABLE = re.compile(rb"[\w:<>,*& \t]++")
 _STATEMENT = re.compile(
     rb"(?:#|(?:[{}]\s*+)*+(?:else\b\s*+)?(?:if|for|while|switch|catch|do|return|case|throw|goto|new|delete)\b)"
@@ -69,14 +70,25 @@ def _macros(data: bytes) -> Iterator[tuple[int, int]]:
 def _macros_after(data: bytes) -> Iterator[tuple[int, int]]:
     """Where macros stand after a declarator: the grammar would take them for its name."""
     for found in _AFTER_WORD.finditer(data):
-        end = found.start()
-        line = data[data.rfind(b"\n", max(0, end - _HEAD_BYTES), end) + 1 : end]
-        head = line[-_HEAD_BYTES:].strip()
-        if _STATEMENT.match(head):
+        if data[found.start(1) - 1 : found.start(1)] == b"\n":
+            continue  # it begins a line: TEST_CASE(one) { is a definition, whatever the line before ends with
+        head = _head(data, found.start())
+        if _is_comment(head) or _STATEMENT.match(head) or _MACRO_CALL.fullmatch(head):
             continue
         after = data[found.end() : found.end() + _BLANK_BYTES].lstrip()
         if _function_goes_on(after) if head.endswith(b")") else _variable_goes_on(after) and _declares_variable(head):
             yield found.span(1)
+
+
+def _head(data: bytes, end: int) -> bytes:
+    """The line up to a place, or as much of its end as is looked at."""
+    first = max(0, end - _HEAD_BYTES)
+    return data[max(first, data.rfind(b"\n", first, end) + 1) : end].strip()
+
+
+def _is_comment(head: bytes) -> bool:
+    """Whether a line so far ends inside a comment; `*` begins the lines of a long one."""
+    return b"//" in head or head.startswith(b"*") or head.rfind(b"/*") > head.rfind(b"*/")
 
 
 def _function_goes_on(after: bytes) -> bool:
@@ -117,8 +129,7 @@ def _is_class_head(data: bytes, start: int) -> bool:
     if name is None:
         return False
     if data[name.end() : name.end() + 1] == b";" and name[0][:1].isupper():
-        line = data.rfind(b"\n", max(0, start - _HEAD_BYTES), start) + 1
-        return data[line:start].lstrip().startswith(b"class")  # class EXPORT Queue; but struct LIST Head;
+        return _head(data, start).startswith(b"class")  # class EXPORT Queue; but struct LIST Head;
     if _CLASS_BODY.match(data[name.end() : name.end() + _BLANK_BYTES]):
         return True
     if data[name.end() : name.end() + 1] != b"<":

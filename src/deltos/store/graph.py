@@ -198,6 +198,9 @@ class Graph(FileImports, Protocol):
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         """Definitions by id; what is not defined in the project is left out."""
 
+    def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
+        """Definitions by path and key; what is not defined there is left out."""
+
     def names(self) -> list[str]:
         """Every defined name, once."""
 
@@ -218,6 +221,9 @@ class Graph(FileImports, Protocol):
 
     def overriding(self, node_ids: Iterable[int]) -> set[int]:
         """What overrides the definitions, or declares them again."""
+
+    def subclasses(self, node_ids: Iterable[int]) -> set[int]:
+        """What surely inherits from any of the definitions, directly."""
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
         """The definitions that a line only declares once more: an overload's signature."""

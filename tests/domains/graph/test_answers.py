@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
+import pytest
+
+from deltos.domains.graph.implementing import Relatives
 from deltos.domains.graph.lines import first_sentence
+from deltos.domains.graph.page import BudgetedLines
 from deltos.domains.graph.query import parse_query
+from deltos.domains.graph.render import render_references
 from tests.calling import Desk
+from tests.domains.graph.small_project import SmallProject
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
-    from tests.domains.graph.small_project import SmallProject
+    from deltos.store.graph import Graph
 
 FAMILIES = {
     "java/Runner.java": "package p;\ninterface Runner { void run(int n); }\n",
@@ -39,9 +47,53 @@ FAMILIES = {
     "class Dog : public Animal {\n public:\n  int Speak(int n) override;\n};\n",
     "cpp/dog.cc": '#include "animal.h"\n\nint Dog::Speak(int n) { return n; }\n\n'
     "int hear(Animal* a, Dog* d) {\n  a->Speak(1);\n  return d->Speak(2);\n}\n",
+    "cpp/cat.h": "class Cat {\n public:\n  virtual int Purr(int n);\n};\n",
+    "cpp/cat.cc": '#include "cat.h"\n\nint Cat::Purr(int n) { return n; }\n\n'
+    "int calm(Cat* c, Lion* l) {\n  c->Purr(1);\n  return l->Purr(2);\n}\n",
+    "cpp/lion.h": '#include "cat.h"\n\nclass Lion : public Cat {\n public:\n  int Purr(int n) override;\n};\n',
+    "cpp/lion.cc": '#include "lion.h"\n\nint Lion::Purr(int n) { return n; }\n',
+    "zoo/include/zoo/cage.h": "class Cage {\n public:\n  virtual int Lock(int n);\n};\n\n"
+    "class Tank : public Cage {\n public:\n  int Lock(int n) override;\n};\n",
+    "zoo/src/cage.cc": '#include "zoo/cage.h"\n\nint Cage::Lock(int n) { return n; }\n',
+    "zoo/src/tank.cc": '#include "zoo/cage.h"\n\nint Tank::Lock(int n) { return n; }\n\n'
+    "int close_all(Cage* c, Tank* t) {\n  c->Lock(1);\n  return t->Lock(2);\n}\n",
     "py/base.py": "class Base:\n    def put(self, key): ...\n\n\nclass Store(Base):\n    def put(self, key):\n        return key\n\n\n"
     "def use(b: Base, s: Store):\n    b.put(1)\n    s.put(2)\n",
 }  # fmt: skip
+
+
+_NAMES = [f"load_what_is_kept_under_a_long_name_{n}" for n in range(150)]
+STILL = {
+    # uses that are unknown, or none
+    "a.py": "class Alone:\n    def flush(self): ...\n\n\ndef unused(): ...\n",
+    "b.py": "def run(thing):\n    thing.flush()\n",
+    "lib.swift": "func swim() {}\n\nfunc dive() { swim() }\n",
+    "One.java": "class One { static One make() { return new One(); } void f() { One.make(); } }\n",
+    "build.gradle": "apply plugin: 'java'\n",
+    "api.ts": "export function load() { return 1; }\n",
+    "App.vue": '<script setup lang="ts">\nimport { load } from "./api";\nload();\n</script>\n',
+    "tests/a.json": "{}\n",
+    "tests/b.swift": "func paddle() {}\n",
+    "tests/c.test.ts": "export const c = 1;\n",
+    # types without number that fulfil an interface
+    "go.mod": "module example.com/a\n",
+    "run/a.go": "package run\n\n"
+    + "".join(f"type T{n} struct{{}}\n\nfunc (t *T{n}) Run() {{}}\n\n" for n in range(300)),
+    "run/z.go": "package run\n\ntype Runner interface {\n\tRun()\n}\n\nfunc all(r Runner) {\n\tr.Run()\n}\n",
+    # one module in three languages
+    "pkg/foo.py": "".join(f"def {name}(first, second): ...\n" for name in _NAMES),
+    "pkg/foo.ts": "".join(f"export function {name}(first: number, second: string) {{}}\n" for name in _NAMES),
+    "pkg/foo.go": "package pkg\n" + "".join(f"func {name}(first int, second string) {{}}\n" for name in _NAMES),
+}
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallProject]:
+    """A project that no test changes."""
+    project = SmallProject(tmp_path_factory.mktemp("still")).write(STILL)
+    project.index()
+    yield project
+    project.close()
 
 
 def tools_of(project: SmallProject) -> Desk:
@@ -59,6 +111,8 @@ def test_a_call_through_a_base_reaches_what_overrides_it_and_the_other_way_round
         ("Shape.area", "Square.area"): ("s.area()", "q.area()"),
         ("Keeper.Keep", "Disk.Keep"): ('p.Keep("a")', 'd.Keep("b")'),
         ("Animal.Speak", "Dog.Speak"): ("a->Speak(1)", "d->Speak(2)"),
+        ("Cat.Purr", "Lion.Purr"): ("c->Purr(1)", "l->Purr(2)"),
+        ("Cage.Lock", "Tank.Lock"): ("c->Lock(1)", "t->Lock(2)"),
         ("Base.put", "Store.put"): ("b.put(1)", "s.put(2)"),
     }
     for (upper, lower), (on_upper, on_lower) in asked.items():
@@ -74,6 +128,40 @@ def test_a_call_through_a_base_reaches_what_overrides_it_and_the_other_way_round
         text = desk.call("get_impact", symbol=lower).text
         assert on_upper.partition("(")[0] in text or "(+1 line)" in text, text
     assert "Other.Keep" not in desk.call("find_references", symbol="Keeper.Keep").text.partition("---")[2]
+
+
+class CountingReader:
+    """A graph that counts what it is asked."""
+
+    def __init__(self, reader: Graph) -> None:
+        self._reader = reader
+        self.asked: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked[name] += 1
+        return getattr(self._reader, name)
+
+
+def test_an_interface_is_found_among_hundreds_of_types_that_fulfil_it_with_few_questions(still: SmallProject) -> None:
+    text = tools_of(still).call("find_references", symbol="T7.Run").text
+    assert "1 through another definition" in text
+    assert "run/z.go\n 8 call r.Run()  all" in text
+    graph = still.graph()
+    (lower,), (upper,) = graph.find("T7.Run"), graph.find("Runner.Run")
+    reader = CountingReader(graph.reader)
+    relatives = Relatives(cast("Graph", reader))
+    assert relatives.implemented_by(lower) == [upper]
+    assert len(relatives.implementations_of(upper)) == 300
+    assert reader.asked.total() < 20, reader.asked
+    assert not relatives.is_cut
+    bounded = Relatives(graph.reader, most_symbols=20)
+    assert bounded.implemented_by(lower) == []
+    assert bounded.is_cut
+    cut = replace(graph.references(graph.targets("T7.Run")[0]), is_cut=True)
+    page = BudgetedLines(token_budget=1_000)
+    told = render_references(cut, graph.source, limit=9, page=page, is_complete=True).text
+    assert "not all definitions of the name were compared" in told
+    assert "complete" not in told
 
 
 def test_the_machine_form_tells_how_a_use_reaches_the_symbol(
@@ -130,14 +218,27 @@ def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project
     assert parse_query("web.my-app.util.clean").form == "dotted"
 
 
-def test_no_zero_is_silent(project: SmallProject) -> None:
-    project.write({
-        "a.py": "class Alone:\n    def flush(self): ...\n\n\ndef unused(): ...\n",
-        "b.py": "def run(thing):\n    thing.flush()\n",
-        "lib.swift": "func swim() {}\n\nfunc dive() { swim() }\n",
-        "One.java": "class One { static One make() { return new One(); } void f() { One.make(); } }\n",
-    })  # fmt: skip
-    desk = tools_of(project)
+def test_files_that_are_not_resolved_are_named_and_no_others_count_as_tests(still: SmallProject) -> None:
+    desk = tools_of(still)
+    hidden = "1 .vue file is not resolved: search for the name"
+    text = desk.call("find_references", symbol="load").text
+    assert text.endswith(f"0 references in 0 files, none in 1 test file; {hidden}")
+    assert desk.call("get_impact", symbol="load").text.endswith(f"no use of it is known; {hidden}")
+    text = desk.call("find_references", symbol="unused").text
+    assert text.endswith("0 references in 0 files, no test files; complete: no other uses in code")
+    assert "test" not in desk.call("find_references", symbol="paddle").text.replace("tests/b.swift", "")
+    assert "complete" in desk.call("find_references", symbol="One.make").text
+
+
+def test_maps_of_several_files_share_one_budget(still: SmallProject) -> None:
+    text = tools_of(still).call("get_context", symbol="pkg.foo").text
+    assert text.startswith("'pkg.foo' means 3 definitions\n")
+    assert len(text) < 20_500
+    assert {target.name for target in still.graph().targets("pkg.foo")} == {"pkg.foo"}
+
+
+def test_no_zero_is_silent(still: SmallProject) -> None:
+    desk = tools_of(still)
     alone = desk.call("get_impact", symbol="Alone").text
     assert "affects 0 symbols in 0 files" in alone
     assert "and perhaps more: 1 possible use in 1 file, not followed (b.py:2; find_references lists them)" in alone

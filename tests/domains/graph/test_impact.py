@@ -23,6 +23,17 @@ def test_uses_that_are_only_possible_are_told(project: SmallProject) -> None:
     assert [use.place for use in impact.possible] == [("user.py", 2)]
 
 
+def test_a_member_that_calls_what_it_overrides_depends_on_itself_through_nothing(project: SmallProject) -> None:
+    project.write(
+        {
+            "m.py": "class Base:\n    def run(self): ...\n\n\nclass Sub(Base):\n    def run(self):\n        super().run()\n"
+        }
+    )
+    graph = project.graph()
+    impact = graph.impact(graph.targets("Sub.run")[0])
+    assert (impact.levels, impact.through) == ((), frozenset())
+
+
 def test_a_file_is_no_dependant_beside_its_own_definitions(project: SmallProject) -> None:
     project.write(
         {

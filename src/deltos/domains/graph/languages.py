@@ -10,7 +10,7 @@ from deltos.domains.graph.definitions import DefinitionsOnly
 from deltos.languages.table import detect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from deltos.domains.graph.kernel.codec import Codec
     from deltos.domains.graph.kernel.resolver import Resolver
@@ -53,6 +53,7 @@ _GROUPS = {
     "c": frozenset({"c", "cpp", "objc", "cuda"}),
 }
 """Languages that see each other's definitions."""
+_BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")  # use plugins, not the project's own definitions
 FAMILIES = (
     Family(frozenset({"python"}), _python),
     Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
@@ -67,10 +68,15 @@ def resolver_of(language: str) -> Resolver | None:
     return next((family.resolver() for family in FAMILIES if language in family.languages), None)
 
 
+@cache
+def _has_resolver(language: str) -> bool:
+    return any(language in family.languages for family in FAMILIES)
+
+
 def is_resolved(path: str) -> bool:
     """Whether references of a file are known, as far as its name tells, and not its definitions alone."""
     language = detect(path)
-    return language is None or any(language.name in family.languages for family in FAMILIES)
+    return language is None or _has_resolver(language.name)
 
 
 def is_declared(path: str) -> bool:
@@ -89,6 +95,19 @@ def is_same_world(path: str, other: str) -> bool:
     """Whether a file may use what another defines: its language is the same, or sees the other's definitions."""
     own, its = detect(path), detect(other)
     return own is None or its is None or _group(own.name) == _group(its.name)
+
+
+def hiding_uses(paths: Iterable[str], of: str) -> list[str]:
+    """The files that may use what another defines and whose references are not known: components in Vue."""
+    language = detect(of)
+    kin = _GROUPS.get(_group(language.name), frozenset()) if language is not None else frozenset()
+    if all(map(_has_resolver, kin)):
+        return []
+    return [
+        path
+        for path in paths
+        if not is_resolved(path) and is_same_world(path, of) and not path.endswith(_BUILD_SCRIPTS)
+    ]
 
 
 @cache

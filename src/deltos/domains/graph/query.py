@@ -99,9 +99,8 @@ def pattern_matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def qualified_name(row: Symbol) -> str:
-    """The symbol's name with its module: `django.db.models.query.QuerySet.filter`."""
-    module = module_name(row.path)
-    return f"{module}.{row.key}" if module else row.key
+    """The symbol's name with its module: `django.db.models.query.QuerySet.filter`; a module's own name is its whole."""
+    return ".".join(filter(None, (module_name(row.path), row.key)))
 
 
 def module_name(path: str) -> str:

@@ -63,7 +63,6 @@ def render_references(
     *,
     limit: int,
     page: BudgetedLines,
-    test_files: int,
     is_complete: bool = False,
 ) -> Answer:
     """Uses with their source text by file: certain ones first, then those through others, possible ones apart; says so
@@ -79,7 +78,7 @@ def render_references(
     lines = UseLines(references.target.first, texts, source.changed)
 
     def header(shown: int) -> str:
-        told = _summary(groups, references, test_files, is_complete=is_complete and shown == total)
+        told = _summary(groups, references, is_complete=is_complete and shown == total)
         what = f"{definition_line(references.target.first, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
@@ -97,7 +96,7 @@ def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
     return f"--- not shown: {named}{more} ---"
 
 
-def _summary(groups: Sequence[UseGroup], found: FoundReferences, test_files: int, *, is_complete: bool) -> str:
+def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete: bool) -> str:
     """How many uses there are and where not; that nothing else is one; what was left out."""
     direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
     through = sum(len(group.uses) for group in groups if group.is_through)
@@ -106,9 +105,11 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, test_files: int
     text += f", {through} through another definition" if through else ""
     text += f", {possible} possible" if possible else ""
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
-    text += f", {_in_tests(in_tests, test_files)}" if in_tests or not found.outside else ""
-    if not found.is_resolved:
-        text += f"; {_UNRESOLVED}"
+    if in_tests or (found.is_resolved and not found.outside):
+        text += f", {_in_tests(in_tests, found.test_files)}"
+    missing = _missing(found)
+    if missing:
+        text += f"; {missing}"
     elif is_complete:
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
         text += "what was asked for" if found.outside else "code"
@@ -119,6 +120,20 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, test_files: int
     }
     told = [f"{number} {what}" for what, number in left_out.items() if number]
     return f"{text}; not listed: {', '.join(told)}" if told else text
+
+
+def _missing(found: FoundReferences | Impact) -> str:
+    """Why uses may be missing; empty where all of them are known."""
+    if not found.is_resolved:
+        return _UNRESOLVED
+    told = []
+    if found.unresolved:
+        files = ", ".join(count(number, f"{extension} file") for extension, number in found.unresolved.items())
+        verb = "is" if sum(found.unresolved.values()) == 1 else "are"
+        told.append(f"{files} {verb} not resolved: search for the name")
+    if found.is_cut:
+        told.append("not all definitions of the name were compared, there are too many: others may override it")
+    return "; ".join(told)
 
 
 def _in_tests(uses: int, files: int) -> str:
@@ -224,9 +239,10 @@ def _unsure(impact: Impact, total: int) -> Iterator[str]:
         more = " …" if len(impact.possible) > _NAMED else ""
         unsure = count(len(impact.possible), "possible use")
         yield f"and perhaps more: {unsure} in {files}, not followed ({places}{more}; find_references lists them)"
-    if not impact.is_resolved:
-        yield _UNRESOLVED
-    elif not total and not impact.possible:
+    is_unused = impact.is_resolved and not total and not impact.possible
+    if missing := _missing(impact):
+        yield f"no use of it is known; {missing}" if is_unused else missing
+    elif is_unused:
         yield "no use of it is known: nothing in the project refers to it by this name"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.arity import argument_count, parameter_count
-from deltos.domains.graph.implementing import implementations_of, implemented_by
-from deltos.domains.graph.languages import is_declared, is_resolved, is_same_world
+from deltos.domains.graph.implementing import Relatives
+from deltos.domains.graph.languages import hiding_uses, is_declared, is_resolved, is_same_world
 from deltos.domains.graph.query import (
     Place,
     SymbolQuery,
@@ -77,7 +78,10 @@ class FoundReferences:
     `others` are the definitions that a place may name instead of the target: bases that it overrides, and overrides.
     `sharing` counts the definitions of the name; `namesakes` are the others that are used, `elsewhere` counts their
     uses, `unlike` calls that give another number of arguments, `outside` what a filter left out. `is_resolved` is
-    false where only definitions of the language are known.
+    false where only definitions of the language are known; `is_cut`: the name has more definitions than are compared,
+    so that some through which the target is used may be missing. `test_files`: how many files of tests were looked at,
+    counted where none of them has a use. `unresolved` counts the files that may have uses and are not resolved, by
+    extension.
     """
 
     target: Target
@@ -93,6 +97,13 @@ class FoundReferences:
     unlike: int = 0
     outside: int = 0
     is_resolved: bool = True
+    is_cut: bool = False
+    test_files: int = 0
+    unresolved: Mapping[str, int] = field(default_factory=dict)
+
+    def paths(self) -> set[str]:
+        """The files of all places."""
+        return {row.path for rows in (self.certain, self.aliased, self.possible, self.through) for row in rows}
 
     def narrowed(self, keeps: Callable[[str], bool]) -> FoundReferences:
         """Those in the files that are kept; the others are counted."""
@@ -127,6 +138,8 @@ class Impact:
     through: frozenset[int] = frozenset()
     possible: tuple[Use, ...] = ()
     is_resolved: bool = True
+    is_cut: bool = False
+    unresolved: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,14 +320,24 @@ class GraphSearch:
     # --- references
 
     def references(self, target: Target) -> FoundReferences:
-        """All places that refer to a target; its own definition is none."""
+        """All places that refer to a target, and where there may be others; its own definition is none."""
+        found = self._uses(target)
+        in_tests = any(map(is_test, found.paths()))
+        return replace(
+            found,
+            test_files=self._test_files(target) if found.is_resolved and not in_tests else 0,
+            unresolved=self._unresolved(target),
+        )
+
+    def _uses(self, target: Target) -> FoundReferences:
         # The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them.
         above = self._closure(set(target.node_ids), self.reader.overridden)
         family = self._closure(above, self.reader.overriding)
         every = [*self.reader.references(family), *(self._definitions(family) if len(family) > 1 else ())]
         rows = [row for row in _once_per_line(every) if not _is_own_definition(row, target)]
-        implemented = self.implemented(target) - family
-        implementing = {row.node_id for row in implementations_of(self.reader, target.first)} - family
+        relatives = Relatives(self.reader)
+        implemented = {row.node_id for row in relatives.implemented_by(target.first)} - family
+        implementing = {row.node_id for row in relatives.implementations_of(target.first)} - family
         through = [row for row in self.reader.references(implemented | implementing) if row.certain]
         through += self._definitions(implementing)
         known = family | implemented | implementing
@@ -337,6 +360,7 @@ class GraphSearch:
             elsewhere=sum(uses.values()),
             unlike=len(mentions) - len(alike),
             is_resolved=is_resolved(target.first.path),
+            is_cut=relatives.is_cut,
         )
 
     def _alike(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
@@ -353,13 +377,20 @@ class GraphSearch:
         rows = self.reader.symbols(node_ids - set(target.node_ids))
         return {i: row for i, row in rows.items() if (row.path, row.label) != (target.first.path, target.first.label)}
 
-    def test_files(self) -> int:
-        """How many files of tests there are."""
-        return sum(map(is_test, self.reader.paths()))
+    @cached_property
+    def _paths(self) -> list[str]:
+        """Every file of the graph: read once for all targets of an answer."""
+        return self.reader.paths()
 
-    def implemented(self, target: Target) -> set[int]:
-        """The members of bases, protocols and interfaces that a member stands in for."""
-        return {row.node_id for row in implemented_by(self.reader, target.first)}
+    def _test_files(self, target: Target) -> int:
+        """How many files of tests were looked at for uses of a target."""
+        path = target.first.path
+        return sum(is_test(each) and is_resolved(each) and is_same_world(each, path) for each in self._paths)
+
+    def _unresolved(self, target: Target) -> dict[str, int]:
+        """How many files may use a target and are not resolved, by their extensions."""
+        hiding = hiding_uses(self._paths, target.first.path)
+        return dict(Counter("." + path.rpartition(".")[2] for path in hiding).most_common())
 
     @staticmethod
     def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
@@ -387,7 +418,8 @@ class GraphSearch:
         members = [row.node_id for row in self._members(target)]
         seen = {*target.node_ids, *members}
         first = [row for row in self.reader.references(seen) if row.certain]
-        through = self._through(target) if target.first.kind in _CALLABLE else []
+        relatives = Relatives(self.reader)
+        through = self._through(target, relatives) if target.first.kind in _CALLABLE else []
         found = [row for row in (*first, *through) if row.source_id not in seen]
         direct: dict[int, list[ReferenceRow]] = defaultdict(list)
         for row in found:
@@ -410,16 +442,18 @@ class GraphSearch:
             tuple(map(_without_files, levels)),
             _without_files(tests),
             {source: tuple(merged(rows)) for source, rows in direct.items()},
-            frozenset({row.source_id for row in through} - {row.source_id for row in first}),
+            frozenset(direct.keys() - {row.source_id for row in first}),
             tuple(self._unsure(target, () if direct else members)),
             is_resolved(target.first.path),
+            relatives.is_cut,
+            self._unresolved(target),
         )
 
-    def _through(self, target: Target) -> list[ReferenceRow]:
+    def _through(self, target: Target, relatives: Relatives) -> list[ReferenceRow]:
         """Uses of what a function implements or overrides, which may run it, and where it is overridden."""
         above = self._closure(set(target.node_ids), self.reader.overridden) - set(target.node_ids)
-        uses = self.reader.references(above | self.implemented(target))
-        below = {row.node_id for row in implementations_of(self.reader, target.first)}
+        uses = self.reader.references(above | {row.node_id for row in relatives.implemented_by(target.first)})
+        below = {row.node_id for row in relatives.implementations_of(target.first)}
         called = [row for row in uses if row.certain and row.kind != "inherit"]
         return [*called, *self._definitions(below)]
 
@@ -444,7 +478,7 @@ class GraphSearch:
 
     def context(self, target: Target) -> Context:
         """A symbol's definition and neighbourhood."""
-        references = self.references(target)
+        references = self._uses(target)
         every = (*references.certain, *references.aliased)
         members = self._members(target)
         outgoing = self.reader.outgoing(target.first.path, [*target.node_ids, *[row.node_id for row in members]])

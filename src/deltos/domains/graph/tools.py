@@ -173,7 +173,6 @@ class _GraphTools:
                 graph.search.source,
                 limit=call.number("limit"),
                 page=page,
-                test_files=graph.search.test_files(),
                 is_complete=graph.is_complete,
             )
 
@@ -200,19 +199,19 @@ class _GraphTools:
         if scope is not None and not scope.is_file:
             return render_map(graph.search, scope.path, page=graph.page)
         if scope is not None:
-            return self._file_map(graph, scope.path)
+            return self._file_map(graph, scope.path, graph.page)
         return self._answer(graph, call, lambda target, page: self._context(graph, target, page))
 
     def _context(self, graph: _Opened, target: Target, page: BudgetedLines) -> Answer:
         first, root = target.first, graph.search.root
         if first.kind == "module" and not first.key:
-            return self._file_map(graph, first.path)
+            return self._file_map(graph, first.path, page)
         extras = [*self._surroundings.past(first, root), *self._surroundings.mentions(first.name, root)]
         return render_context(graph.search.context(target), graph.search.source, extras, page=page)
 
-    def _file_map(self, graph: _Opened, path: str) -> Answer:
+    def _file_map(self, graph: _Opened, path: str, page: BudgetedLines) -> Answer:
         extras = self._surroundings.mentions(path.rpartition("/")[2], graph.search.root)
-        return render_file_map(graph.search, path, extras, page=graph.page)
+        return render_file_map(graph.search, path, extras, page=page)
 
     def get_stats(self, graph: _Opened, _call: Call) -> Answer:
         """Sizes and shares."""

@@ -18,9 +18,10 @@ _VARIABLES = 500
 """SQLite allows a limited number of bound values; longer lists are asked for in parts."""
 
 
-_SYMBOL = """SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
-             place.path, symbol.node_id
-             FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
+_COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
+              place.path, symbol.node_id"""
+_SYMBOL = f"""SELECT {_COLUMNS}
+              FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
 _REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
                 edge.target_id FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
 
@@ -52,6 +53,19 @@ class SqliteGraph:
             for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(part)})", part):
                 symbol = _symbol(row)
                 found[symbol.node_id] = symbol
+        return found
+
+    def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
+        found: list[Symbol] = []
+        every = list(dict.fromkeys(places))
+        for start in range(0, len(every), _VARIABLES // 2):
+            part = every[start : start + _VARIABLES // 2]
+            # The places first, in this order: SQLite would look through all symbols.
+            sql = f"""WITH wanted (path, key) AS (VALUES {",".join(["(?, ?)"] * len(part))})
+                      SELECT {_COLUMNS} FROM wanted CROSS JOIN place ON place.path = wanted.path
+                      JOIN node ON node.place_id = place.id AND node.key = wanted.key
+                      JOIN symbol ON symbol.node_id = node.id"""
+            found.extend(map(_symbol, self._rows(sql, [value for place in part for value in place])))
         return found
 
     def names(self) -> list[str]:
@@ -97,6 +111,13 @@ class SqliteGraph:
             sql = f"""SELECT {wanted} FROM edge JOIN node ON node.id = edge.source_id AND node.place_id = edge.place_id
                       WHERE {given} IN ({_marks(part)}) AND node.key != '' AND certain
                       AND origin IN ('override', 'merge')"""
+            found.update(row[0] for row in self._rows(sql, part))
+        return found
+
+    def subclasses(self, node_ids: Iterable[int]) -> set[int]:
+        found: set[int] = set()
+        for part in _parts(node_ids):
+            sql = f"SELECT source_id FROM edge WHERE target_id IN ({_marks(part)}) AND kind = 'inherit' AND certain"
             found.update(row[0] for row in self._rows(sql, part))
         return found
 

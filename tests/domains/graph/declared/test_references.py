@@ -282,7 +282,7 @@ class App : public Base { // -> acme.Base
             "base.hpp": "namespace acme {\nclass Base {\n public:\n  void log() {}\n};\n}\n",
             "app.cpp": """#include "app.hpp"  // -> app.hpp:
 namespace acme {
-void App::run() {  // -> acme.App.run, acme.App
+void App::run() {  // -> acme.App
   helper(); // -> acme.App.helper
   this->helper(); // -> acme.App.helper
   log(); // -> acme.Base.log

@@ -334,7 +334,8 @@ def test_cpp_methods_of_other_classes_are_not_meant_by_a_plain_name() -> None:
             "batch.h": "namespace db {\nclass Batch {\n public:\n  void Put(int k);\n};\n}\n",
             "batch.cc": """#include "batch.h" // -> batch.h:
 namespace db {
-void Batch::Put(int k) {} // -> db.Batch, db.Batch.Put
+void Batch::Put(int k) { if (k) Put(0); } // -> db.Batch, db.Batch.Put
+Batch::~Batch() {} // -> db.Batch
 }
 """,
             "test.cc": """#include "batch.h" // -> batch.h:
@@ -460,6 +461,26 @@ void go(Cursor* c) { // -> shop.Cursor
         }
     )
     assert [each.target_path for each in resolved["db/table.h"].imports] == ["include/shop/cursor.h"]
+    check_files(
+        {
+            "local.cc": """class Item {};
+void f(int n) {
+  int count(int); // -> count
+  Item made(Item item); // -> Item, made
+  Item bare(); // -> Item, bare
+  Item count_of(n); // -> Item
+  count(3); // -> count
+  made(n); // -> made
+  bare(); // -> bare
+  count_of(n); // !-> count_of
+}
+int count(int x) { return x; }
+Item made(Item item) { return item; } // -> Item
+Item bare() { return Item(); } // -> Item
+int count_of(int x) { return x; }
+"""
+        }
+    )
     table = Sources({"t.h": "typedef struct point {\n  int x;\n} point;\nint area(point *p);\n"})
     facts = table.facts("t.h")
     assert facts is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, UNKNOWN, UNWRAPPED
-from deltos.domains.graph.declared.written import VARIABLES
+from deltos.domains.graph.declared.written import VARIABLES, first_child
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,6 +29,7 @@ _NOT_IN_PATTERNS = frozenset(
     "parameter_list field_expression call element_reference member_access_expression member_expression "
     "subscript_expression scoped_property_access_expression".split()
 )
+_PRIMITIVE = frozenset({"primitive_type", "sized_type_specifier"})
 _UNWRAPPING = frozenset({"Some", "Ok"})
 _TESTS_OF_FIXTURES = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 
@@ -64,17 +65,23 @@ class Declarations:
 
     def is_prototype(self, node: tree_sitter.Node) -> bool:
         """Whether a declaration of C or C++ declares a function, whose parameters are nobody's."""
-        if self._language not in ("c", "cpp") or self._is_local(node):
+        if self._language not in ("c", "cpp"):
             return False
         declarators = node.children_by_field_name("declarator")
-        return bool(declarators) and all(_c_leaf(declarator)[0] is None for declarator in declarators)
+        return bool(declarators) and all(self._variable(node, declarator)[0] is None for declarator in declarators)
+
+    def _variable(self, node: tree_sitter.Node, declarator: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
+        """The variable that a declarator of C or C++ declares, and how many dimensions it has; none for a function."""
+        if self._is_local(node) and _is_constructed(declarator):
+            return _c_leaf(declarator.child_by_field_name("declarator") or declarator)
+        return _c_leaf(declarator)
 
     def _is_local(self, node: tree_sitter.Node) -> bool:
-        """Whether a declaration of C++ stands in a function: what looks like a prototype there is a variable that is
-        constructed, `Parser parser(input());`."""
+        """Whether a declaration of C++ stands in a function and declares what may have a constructor."""
         if self._language != "cpp" or node.type != "declaration" or not self._written.is_inside:
             return False
-        return node.child_by_field_name("type") is not None  # a class declares its constructor without one
+        declared = node.child_by_field_name("type")  # a class declares its constructor without one
+        return declared is not None and declared.type not in _PRIMITIVE
 
     def fixture(self, node: tree_sitter.Node) -> str:
         """The class that a test of GoogleTest belongs to: `TEST_F(Fixture, Name) {…}`; empty for anything else."""
@@ -85,6 +92,17 @@ class Declarations:
         parameters = declarator.child_by_field_name("parameters")
         first = parameters.named_children[0] if parameters is not None and parameters.named_child_count else None
         return self._written.type_text(first.child_by_field_name("type")) if first is not None else ""
+
+    def qualified_name(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+        """The last name of the function of C++ that is defined outside its class: `run` of `void Job::run() {…}`."""
+        current = node.child_by_field_name("declarator")
+        while current is not None and current.type in (*_C_DECLARATORS, "function_declarator"):
+            current = current.child_by_field_name("declarator") or _declarator_child(current)
+        if current is None or current.type != "qualified_identifier":
+            return None
+        while current is not None and current.child_count:
+            current = current.child_by_field_name("name") or first_child(current)
+        return current
 
     def prototype_name(self, node: tree_sitter.Node) -> str:
         """The name of the function that a declaration of C++ declares; empty where that is none of a plain name."""
@@ -155,9 +173,7 @@ class Declarations:
     def _c(self, node: tree_sitter.Node) -> Iterator[Binding]:
         text = self._written.type_text(node.child_by_field_name("type"))
         for declarator in node.children_by_field_name("declarator"):
-            leaf, dimensions = _c_leaf(declarator)
-            if leaf is None and self._is_local(node) and declarator.type == "function_declarator":
-                leaf, dimensions = _c_leaf(declarator.child_by_field_name("declarator") or declarator)
+            leaf, dimensions = self._variable(node, declarator)
             if leaf is None:
                 continue
             if text not in _INFERRED:
@@ -307,6 +323,28 @@ def _c_leaf(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
         current = current.child_by_field_name("declarator") or _declarator_child(current)
     is_name = current is not None and current.type in ("identifier", "field_identifier")
     return (current if is_name else None), dimensions
+
+
+def _is_constructed(declarator: tree_sitter.Node) -> bool:
+    """Whether what looks like a prototype in a function is a variable that is constructed, `Parser parser(input());`:
+    it has arguments, and none of them can only be a parameter."""
+    if declarator.type != "function_declarator":
+        return False
+    parameters = declarator.child_by_field_name("parameters")
+    return (
+        parameters is not None
+        and bool(parameters.named_child_count)
+        and not any(map(_is_parameter, parameters.named_children))
+    )
+
+
+def _is_parameter(node: tree_sitter.Node) -> bool:
+    """Whether a parameter of C++ is no expression that is written the same: `int`, `const Item`, `Item item`."""
+    declared, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
+    if declared is not None and declared.type in _PRIMITIVE:
+        return True
+    is_named = declarator is not None and declarator.type == "identifier"
+    return is_named or any(child.type == "type_qualifier" for child in node.named_children)
 
 
 def _declarator_child(node: tree_sitter.Node) -> tree_sitter.Node | None:

@@ -107,6 +107,7 @@ class _SourceReader:
         self._declarations = Declarations(self._written, shape, language)
         self._names = {(symbol.line, symbol.name) for symbol in symbols}
         self._bound: set[int] = set()
+        self._defined: set[int] = set()
         self._uses: list[Occurrence] = []
         self._imports: list[ImportClause] = []
         self._import_lines: list[int] = []
@@ -215,6 +216,9 @@ class _SourceReader:
         elif kind == "impl_item":
             self._implement(node)
         elif kind == "function_definition" and self._language == "cpp":
+            name_defined = self._declarations.qualified_name(node)
+            if name_defined is not None:
+                self._defined.add(name_defined.start_byte)
             fixture = self._declarations.fixture(node)
             if fixture:
                 self._scope(self._spans.key_at(line)).bases.append(fixture)
@@ -313,8 +317,8 @@ class _SourceReader:
     def _note(self, node: tree_sitter.Node, role: str, receiver: AccessPath | None) -> None:
         name = self._written.text(node)
         line = node.start_point[0] + 1
-        if receiver is None and (line, name) in self._names:
-            self._names.discard((line, name))  # the definition itself
+        if node.start_byte in self._defined or (receiver is None and (line, name) in self._names):
+            self._names.discard((line, name))  # the definition itself, as `run` of `void Job::run() {…}`
             return
         if name in self._shape.receivers or not name or (receiver is None and self._is_bound(node, name, role)):
             return
