@@ -85,7 +85,8 @@ conformance: node
 clients: venv
 	mkdir -p build/clients
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --prefix build/clients --no-audit --no-fund --loglevel=error \
-		@anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @modelcontextprotocol/inspector
+		@anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @modelcontextprotocol/inspector \
+		@qwen-code/qwen-code @github/copilot @ampcode/cli cline
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/try_clients.py build/clients
 
 # Which dependencies have no wheel for which platform and Python; the table is in docs/install.md. Fetches metadata only.

@@ -1,67 +1,189 @@
-"""Resolves all dependencies for every platform and Python, from wheels alone, and writes which have none."""
+"""Resolves all dependencies for every platform and Python and writes which have no wheel; reads metadata alone."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-import tempfile
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "install.md"
 BEGIN, END = "<!-- make wheels -->", "<!-- /make wheels -->"
-PLATFORMS = {
-    "Linux x86-64": "x86_64-manylinux_2_28",
-    "Linux aarch64": "aarch64-manylinux_2_28",
-    "Linux x86-64, musl": "x86_64-unknown-linux-musl",
-    "Linux aarch64, musl": "aarch64-unknown-linux-musl",
-    "macOS arm64": "aarch64-apple-darwin",
-    "macOS x86-64": "x86_64-apple-darwin",
-    "Windows x86-64": "x86_64-pc-windows-msvc",
-    "Windows ARM64": "aarch64-pc-windows-msvc",
-}
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-MOST_MISSING = 80
 WORKERS = 6
 
 
-def missing_wheels(uv: str, platform: str, python: str) -> list[str]:
-    """The dependencies without a wheel for a platform and a Python; each is left out and the rest tried again."""
-    missing: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        overrides = Path(folder) / "overrides.txt"
-        while len(missing) < MOST_MISSING:
-            overrides.write_text("".join(f'{name} ; python_version < "3"\n' for name in missing))
-            done = subprocess.run(
-                [uv, "pip", "compile", str(ROOT / "pyproject.toml"), "--quiet", "--no-header", "--only-binary", ":all:",
-                 "--python-platform", platform, "--python-version", python, "--override", str(overrides)],
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            if done.returncode == 0:
-                return sorted(missing)
-            lacking = re.search(r"Wheels are (?:required|available) for `([^`]+)`", done.stderr)
-            if not lacking or lacking[1] in missing:
-                raise SystemExit(f"{platform}, Python {python}: {done.stderr}")
-            missing.append(lacking[1])
-    raise SystemExit(f"{platform}: more than {MOST_MISSING} dependencies have no wheel")
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What an installer on such a machine says of itself, and the wheels that it takes, best first."""
+
+    title: str
+    target: str
+    system: str
+    machine: str
+    wheel_platforms: tuple[str, ...]
+
+    def environment(self, python: str) -> dict[str, str]:
+        """What markers are asked about."""
+        names = {"linux": ("posix", "Linux"), "darwin": ("posix", "Darwin"), "win32": ("nt", "Windows")}
+        os_name, platform_system = names[self.system]
+        return {
+            "implementation_name": "cpython",
+            "implementation_version": f"{python}.0",
+            "os_name": os_name,
+            "platform_machine": self.machine,
+            "platform_python_implementation": "CPython",
+            "platform_release": "",
+            "platform_system": platform_system,
+            "platform_version": "",
+            "python_full_version": f"{python}.0",
+            "python_version": python,
+            "sys_platform": self.system,
+        }
+
+    def tags(self, python: str) -> frozenset[Tag]:
+        """The tags of wheels that run there."""
+        major, minor = (int(part) for part in python.split("."))
+        own = cpython_tags((major, minor), platforms=self.wheel_platforms)
+        return frozenset([*own, *compatible_tags((major, minor), f"cp{major}{minor}", self.wheel_platforms)])
+
+
+def _glibc(machine: str) -> tuple[str, ...]:
+    """Wheels for glibc 2.28, which is what the oldest supported distributions have, and older."""
+    return (*(f"manylinux_2_{minor}_{machine}" for minor in range(28, 4, -1)), f"manylinux2014_{machine}",
+            f"manylinux2010_{machine}", f"manylinux1_{machine}")  # fmt: skip
+
+
+def _musl(machine: str) -> tuple[str, ...]:
+    return f"musllinux_1_2_{machine}", f"musllinux_1_1_{machine}"
+
+
+PLATFORMS = (
+    Platform("Linux x86-64", "x86_64-manylinux_2_28", "linux", "x86_64", _glibc("x86_64")),
+    Platform("Linux aarch64", "aarch64-manylinux_2_28", "linux", "aarch64", _glibc("aarch64")),
+    Platform("Linux x86-64, musl", "x86_64-unknown-linux-musl", "linux", "x86_64", _musl("x86_64")),
+    Platform("Linux aarch64, musl", "aarch64-unknown-linux-musl", "linux", "aarch64", _musl("aarch64")),
+    Platform("macOS arm64", "aarch64-apple-darwin", "darwin", "arm64", tuple(mac_platforms((13, 0), "arm64"))),
+    Platform("macOS x86-64", "x86_64-apple-darwin", "darwin", "x86_64", tuple(mac_platforms((13, 0), "x86_64"))),
+    Platform("Windows x86-64", "x86_64-pc-windows-msvc", "win32", "AMD64", ("win_amd64",)),
+    Platform("Windows ARM64", "aarch64-pc-windows-msvc", "win32", "ARM64", ("win_arm64",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A resolved dependency: where it is needed, and the tags of each of its wheels."""
+
+    name: str
+    marker: Marker | None
+    wheels: tuple[frozenset[Tag], ...]
+
+    def needed(self, platform: Platform, python: str) -> bool:
+        """Whether an installation on that platform asks for it."""
+        return self.marker is None or self.marker.evaluate(dict(platform.environment(python)))
+
+    def has_wheel(self, platform: Platform, python: str) -> bool:
+        """Whether one of its wheels runs there."""
+        tags = platform.tags(python)
+        return any(not tags.isdisjoint(wheel) for wheel in self.wheels)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one platform and Python have no wheel of, and what our markers leave out there."""
+
+    missing: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def resolve(uv: str) -> list[Package]:
+    """One resolution for all platforms at once, with the names of all wheels of each package."""
+    lock = _compile(
+        uv, str(ROOT / "pyproject.toml"), "--universal", "--python-version", PYTHONS[0], "--format", "pylock.toml"
+    )
+    if lock.returncode:
+        raise SystemExit(lock.stderr)
+    return [
+        Package(
+            row["name"],
+            Marker(row["marker"]) if "marker" in row else None,
+            tuple(parse_wheel_filename(wheel["url"].rpartition("/")[2])[3] for wheel in row.get("wheels", ())),
+        )
+        for row in tomllib.loads(lock.stdout)["packages"]
+    ]
+
+
+def older_version_has_wheel(uv: str, requirement: str, platform: Platform, python: str) -> bool:
+    """Whether a resolver that may take wheels alone finds a version after all."""
+    only = ("--no-deps", "--only-binary", ":all:", "--python-platform", platform.target, "--python-version", python)
+    return _compile(uv, "-", *only, stdin=requirement).returncode == 0
+
+
+def _compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    # Without this Python uv would look for, and try to download, each one that it is asked about.
+    ours = ("--python", sys.executable, "--no-python-downloads")
+    words = (uv, "pip", "compile", "--quiet", "--no-header", *ours, *words)
+    return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
+
+
+def look(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
+    """One cell of the table."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    asked = {canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])}
+    missing = [
+        package.name
+        for package in packages
+        if package.needed(platform, python)
+        and not package.has_wheel(platform, python)
+        and not older_version_has_wheel(
+            uv,
+            f"{package.name}{asked[package.name].specifier}" if package.name in asked else package.name,
+            platform,
+            python,
+        )
+    ]
+    environment = platform.environment(python)
+    left_out = [name for name, one in asked.items() if one.marker and not one.marker.evaluate(dict(environment))]
+    return Cell(tuple(sorted(missing)), tuple(sorted(left_out)))
+
+
+def _rows(platform: Platform, cells: list[Cell]) -> list[str]:
+    """One row for each run of Pythons that have the same."""
+    rows = []
+    start = 0
+    for end in range(1, len(PYTHONS) + 1):
+        if end < len(PYTHONS) and cells[end] == cells[start]:
+            continue
+        pythons = PYTHONS[start] if end - start == 1 else f"{PYTHONS[start]}–{PYTHONS[end - 1]}"
+        missing, left_out = (
+            ", ".join(f"`{name}`" for name in names) for names in (cells[start].missing, cells[start].left_out)
+        )
+        rows.append(f"| {platform.title} | {pythons} | {missing or '–'} | {left_out or '–'} |")
+        start = end
+    return rows
 
 
 def main(uv: str) -> int:
     """Write the table; 0 whatever it says, because what is missing is stated there."""
-    head = "| platform | " + " | ".join(f"Python {python}" for python in PYTHONS) + " |"
-    rows = [head, "|---" * (len(PYTHONS) + 1) + "|"]
+    packages = resolve(uv)
+    rows = ["| platform | Python | no wheel of | not asked for there |", "|---|---|---|---|"]
     with ThreadPoolExecutor(WORKERS) as pool:  # uv waits for the registry most of the time
         found = {
-            (title, python): pool.submit(missing_wheels, uv, platform, python)
-            for title, platform in PLATFORMS.items()
+            (platform.title, python): pool.submit(look, uv, packages, platform, python)
+            for platform in PLATFORMS
             for python in PYTHONS
         }
-        for title in PLATFORMS:
-            cells = [", ".join(f"no `{name}`" for name in found[title, python].result()) or "all" for python in PYTHONS]
-            rows.append(f"| {title} | " + " | ".join(cells) + " |")
-            print(rows[-1], flush=True)
+        for platform in PLATFORMS:
+            rows += _rows(platform, [found[platform.title, python].result() for python in PYTHONS])
+    print("\n".join(rows), f"\n{len(packages)} packages")
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{rest.partition(END)[2]}", "utf-8")
     return 0

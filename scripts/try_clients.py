@@ -23,7 +23,12 @@ PACKAGES = (
     "@google/gemini-cli",
     "opencode-ai",
     "@modelcontextprotocol/inspector",
+    "@qwen-code/qwen-code",
+    "@github/copilot",
+    "@ampcode/cli",
+    "cline",
 )
+CONNECTED, READ = "connected", "reads the entry"
 DELTOS = Path(sys.executable).with_name("deltos")
 SECONDS = 180
 
@@ -63,7 +68,13 @@ def says(bench: Bench, *words: str) -> str:
     """`connected`, where a client's own list of servers has it so; else what it said of Deltos."""
     lines = [line.strip() for line in bench.run(*words).splitlines() if "deltos" in line]
     told = " ".join(lines).lower()
-    return "connected" if "connected" in told and "disconnected" not in told else f"not connected: {told[:200]}"
+    return CONNECTED if "connected" in told and "disconnected" not in told else f"not connected: {told[:200]}"
+
+
+def reads(bench: Bench, *words: str) -> str:
+    """For a client that lists its servers without starting them: whether it lists ours."""
+    lines = [line for line in bench.run(*words).splitlines() if "deltos" in line]
+    return READ if lines else "does not list it"
 
 
 def codex(bench: Bench) -> str:
@@ -86,7 +97,7 @@ def codex(bench: Bench) -> str:
                 answer = json.loads(line)
                 if answer.get("id") == 2:
                     found = [row for row in answer["result"]["data"] if row["name"] == "deltos"]
-                    return f"connected, {len(found[0]['tools'])} tools" if found else "not listed"
+                    return f"{CONNECTED}, {len(found[0]['tools'])} tools" if found else "not listed"
         finally:
             server.kill()
     return "no answer"
@@ -96,7 +107,7 @@ def inspector(bench: Bench) -> str:
     """List the tools through the Inspector's command line."""
     said = bench.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
     tools = json.loads(said[said.index("{") :])["tools"]
-    return f"connected, {len(tools)} tools"
+    return f"{CONNECTED}, {len(tools)} tools"
 
 
 TRIALS: tuple[tuple[str, str, str, str, Callable[[Bench], str]], ...] = (
@@ -104,12 +115,16 @@ TRIALS: tuple[tuple[str, str, str, str, Callable[[Bench], str]], ...] = (
     ("Codex", PACKAGES[1], "codex", "`codex app-server`, `mcpServerStatus/list`", codex),
     ("Gemini CLI", PACKAGES[2], "gemini-cli", "`gemini mcp list`", lambda bench: says(bench, "gemini", "mcp", "list")),
     ("OpenCode", PACKAGES[3], "opencode", "`opencode mcp list`", lambda bench: says(bench, "opencode", "mcp", "list")),
+    ("Qwen Code", PACKAGES[5], "qwen-code", "`qwen mcp list`", lambda bench: says(bench, "qwen", "mcp", "list")),
+    ("Copilot CLI", PACKAGES[6], "copilot-cli", "`copilot mcp list`", lambda one: reads(one, "copilot", "mcp", "list")),
+    ("Amp", PACKAGES[7], "amp", "`amp mcp list`", lambda bench: reads(bench, "amp", "mcp", "list")),
+    ("Cline", PACKAGES[8], "cline", "`cline config mcp`", lambda bench: reads(bench, "cline", "config", "mcp")),
     ("MCP Inspector", PACKAGES[4], "", "`mcp-inspector --cli … --method tools/list`", inspector),
 )  # fmt: skip
 
 
 def main(folder: Path) -> int:
-    """Try them all; 1 when one does not connect."""
+    """Try them all; 1 when one neither connects nor reads what was written for it."""
     programs = folder / "node_modules" / ".bin"
     rows, failed = [], False
     with tempfile.TemporaryDirectory(prefix="deltos-clients-") as temporary:
@@ -124,7 +139,7 @@ def main(folder: Path) -> int:
                 result = ask(bench)
             except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as exc:
                 result = f"not tried: {type(exc).__name__}"
-            failed |= not result.startswith("connected")
+            failed |= not result.startswith((CONNECTED, READ))
             rows.append(f"| {title} | {bench.version(package)} | {asked} | {result} |")
             print(rows[-1], flush=True)
     table = "\n".join(["| client | version | asked by | says |", "|---|---|---|---|", *rows])

@@ -57,7 +57,7 @@ def filled(shell: Shell, tmp_path: Path) -> Shell:
 
 def test_adding_prints_what_was_read(shell: Shell, tmp_path: Path) -> None:
     printed = shell.run("add", str(tmp_path / "pets.yaml"))
-    assert "pets 3 (OpenAPI 3.0.0): 2 operations, 1 schemas, 1 webhooks" in printed
+    assert "pets 3 (OpenAPI 3.0.0): 2 operations, 1 schema, 1 webhook" in printed
     (added,) = shell.json("add", str(tmp_path / "pets.yaml"))
     assert (added["name"], added["operations"], added["source"]) == ("pets", 2, str(tmp_path / "pets.yaml"))
 

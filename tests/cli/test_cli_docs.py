@@ -180,7 +180,7 @@ def test_an_api_description_is_handed_to_the_apis(
     }
     (project / "shop.json").write_text(json.dumps(spec))
     assert "shop" in run(capsys, "add", "shop.json", "--name", "shop", "--wait")[1]
-    assert "API description, 1 operations" in run(capsys, "list")[1]
+    assert "API description, 1 operation" in run(capsys, "list")[1]
     assert "POST /refunds" in run(capsys, "search", "create a refund")[1]
 
 

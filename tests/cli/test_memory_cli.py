@@ -170,13 +170,13 @@ def test_sessions_are_mined_where_agents_keep_them(
     }
     (folder / "s1.jsonl").write_text(json.dumps({**told, "timestamp": "2026-01-05T10:00:00Z"}) + "\nnonsense\n")
     capsys.readouterr()
-    assert "Would keep 1 observations: 1 decision." in shell.run("mine", "--dry-run")
+    assert "Would keep 1 observation: 1 decision." in shell.run("mine", "--dry-run")
     [done] = shell.json("mine")
     assert (done["added"], done["unread"], done["places"]) == (1, 1, {str(folder.parent): 1})
     assert done["problems"] == [f"{folder}/s1.jsonl:2: no JSON"]
     [found] = shell.json("search", "which database")
     assert found["created_at"] == "2026-01-05T10:00:00Z"
-    assert "1 files have not changed since they were taken in." in shell.run("mine", str(folder), "--agent", "claude")
+    assert "1 file unchanged since the last time." in shell.run("mine", str(folder), "--agent", "claude")
     with pytest.raises(NotFound, match="No such file"):
         shell.run("mine", str(tmp_path / "nowhere"))
 
@@ -216,7 +216,7 @@ def test_timeline(shell: Shell) -> None:
     assert [row["text"] for row in shell.json("timeline")] == ["first step", "second step"]
     assert "> " in shell.run("timeline", first["id"], "--after", "1")
     assert len(shell.json("timeline", "--session-id", "s")) == 2
-    assert shell.run("timeline", "--project-id", "nowhere", code=1) == "No observations there.\n"
+    assert shell.run("timeline", "--project", "personal", code=1) == "No observations there.\n"
     with pytest.raises(NotFound, match="Give an id, or a time"):
         shell.run("timeline", "nope")
 
@@ -226,7 +226,7 @@ def test_stats_and_check(shell: Shell) -> None:
     [stats] = shell.json("stats")
     assert (stats["observations"], stats["text_characters"], stats["projects"]) == (1, 12, 1)
     assert "observations: 1" in shell.run("stats")
-    assert shell.run("check") == "1 observations, all well\n"
+    assert shell.run("check") == "1 observation, all well\n"
 
 
 def test_memory_is_switched_off_and_on_for_the_project_here(
@@ -259,7 +259,7 @@ def test_what_is_forgotten_by_what_it_is_is_shown_and_asked_about(
     args = parser.parse_args(["memory", "forget", "--kind", "decision"])
     assert args.run(args) == 1
     said = capsys.readouterr().err
-    assert "decision: We keep the parser\nForget these 1 observations? [y/N]" in said
+    assert "decision: We keep the parser\nForget 1 observation? [y/N]" in said
     assert "Nothing was forgotten." in said
     assert shell.json("stats")[0]["observations"] == 3
     assert shell.run("forget", "--kind", "decision", stdin="y\n").startswith("Forgot ")
@@ -283,10 +283,33 @@ def test_an_import_that_takes_nothing_is_an_error(shell: Shell) -> None:
 
 def test_a_mistyped_project_is_asked_about(shell: Shell) -> None:
     shell.run("add", "Prices are in cents", "--project-id", "acme/shop", "--new-project")
-    for words in (("add", "More of it"), ("search", "cents")):
+    for words in (("add", "More of it"), ("search", "cents"), ("timeline",), ("off",)):
         with pytest.raises(NotFound, match="knows no project acme/shpo") as refused:
             shell.run(*words, "--project-id", "acme/shpo")
         assert "Did you mean acme/shop?" in (refused.value.hint or "")
+
+
+def test_people_name_projects_by_their_folders_and_are_told_names(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.run("add", "Prices are in cents")
+    here = Path.cwd()
+    twin = here.parent / "other" / "app"
+    twin.mkdir(parents=True)
+    monkeypatch.chdir(twin)
+    for word in ("app", str(here)):
+        assert "Prices are in cents" in shell.run("search", "cents", "--project", word)
+    switched = shell.run("off", "--project", str(here))
+    assert switched == "Memory is off for app. Hooks keep and tell nothing there; what was kept stays.\n"
+    assert str(here) in (shell.home / "memory-off").read_text().splitlines()
+    assert shell.run("on", "--project", "app").startswith("Memory is on for app.")
+    assert (shell.home / "memory-off").read_text() == ""
+
+    shell.run("add", "Dates are in UTC")
+    with pytest.raises(NotFound, match="app may be several projects") as unclear:
+        shell.run("search", "cents", "--project", "app")
+    assert unclear.value.hint == f"Give one: other/app, {here.parent.name}/app."
+    assert "Dates are in UTC" in shell.run("search", "UTC", "--project", "other/app")
 
 
 def test_observations_are_pinned_and_superseded(shell: Shell) -> None:

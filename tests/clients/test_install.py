@@ -109,13 +109,22 @@ def test_each_client_gets_the_entry_that_its_documentation_asks_for(machine: Mac
                 "claude-desktop": "Roaming/Claude/claude_desktop_config.json",
                 "vscode": "Roaming/Code/User/mcp.json",
                 "zed": "Roaming/Zed/settings.json",
+                "crush": ".config/crush/crush.json",
             },
         ),
         ("win32", {}, {"vscode": "AppData/Roaming/Code/User/mcp.json"}),
         (
             "linux",
-            {"XDG_CONFIG_HOME": "HOME/xdg", "CODEX_HOME": "HOME/cx", "CLAUDE_CONFIG_DIR": "HOME/cc"},
             {
+                "XDG_CONFIG_HOME": "HOME/xdg",
+                "CODEX_HOME": "HOME/cx",
+                "CLAUDE_CONFIG_DIR": "HOME/cc",
+                "CLINE_DATA_DIR": "HOME/cl",
+                "CRUSH_GLOBAL_CONFIG": "HOME/cr",
+            },
+            {
+                "cline": "cl/settings/cline_mcp_settings.json",
+                "crush": "cr/crush.json",
                 "zed": "xdg/zed/settings.json",
                 "opencode": "xdg/opencode/opencode.json",
                 "codex": "cx/config.toml",

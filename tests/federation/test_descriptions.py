@@ -40,7 +40,7 @@ def test_a_description_is_added_found_refreshed_and_removed(site: Site, tmp_path
     added = docs.library.add(NewSource(f"{site.url}/shop.json", "shop", tmp_path, (tmp_path,)))
     assert added.sources == ()
     assert added.api_line.startswith("API description added: shop.")
-    assert docs.apis.names()["shop"].endswith("1 operations")
+    assert docs.apis.names()["shop"].endswith("1 operation")
     (found,) = docs.apis.search("create a refund", api_name="shop", types=["endpoint"], limit=1)
     assert (found.source, found.version) == ("shop", "1")
     assert "POST /refunds" in found.title
@@ -73,7 +73,7 @@ def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path, worke
     assert "API descriptions: shop." in desk.call("search_docs", query="quokka", version="1").text
     with pytest.raises(NotFound, match=r"No version '77' of any source.*Known: shop 1"):
         desk.call("search_docs", query="quokka", version="77")
-    assert desk.call("list_sources").text == "- shop (shop.json): API description, 1 operations"
+    assert desk.call("list_sources").text == "- shop (shop.json): API description, 1 operation"
     app.close()
 
 

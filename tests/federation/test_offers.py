@@ -110,7 +110,7 @@ def test_onboarding_with_the_graph_alone_is_the_map(tmp_path: Path, workers: Wor
     root = write_files(tmp_path / "p", {"a.py": "def f(): ...\n"})
     with closing(App(Config(tmp_path / "home", toolsets=("graph",)), workers=workers)) as app:
         text = written(prompt_named(app, "onboard"), Desk(app.tools(), root))
-    assert "# p: 1 files" in text
+    assert "# p: 1 file," in text
     assert "Memory" not in text
 
 

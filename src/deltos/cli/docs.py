@@ -39,6 +39,7 @@ from deltos.errors import BadArgument
 from deltos.files import given_path
 from deltos.isolated.launch import start_detached
 from deltos.private_hosts import PrivateHosts
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -270,7 +271,7 @@ class _Line:
             self._shown_at = now
             done = status.pages_done + status.pages_unchanged
             told = (
-                f"{status.source.name}: {done} pages done, {status.pages_queued} queued,"
+                f"{status.source.name}: {counted(done, 'page')} done, {status.pages_queued} queued,"
                 f" {len(status.failures)} failed, {status.rate:.1f}/s"
             )
             redraw_line(progress_line(done, done + status.pages_queued, told))

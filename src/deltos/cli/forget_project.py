@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
-from deltos.cli.project_names import indexes_meant, names_of
+from deltos.cli.project_names import indexes_meant
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.open_stores import open_projects
+from deltos.workspace.names import names_of
 
 if TYPE_CHECKING:
     import argparse

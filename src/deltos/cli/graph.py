@@ -14,6 +14,7 @@ from deltos.cli.wording import name_commands_in_notes
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.store.symbols import bare_key
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -178,7 +179,9 @@ def _draw(arguments: argparse.Namespace) -> int:
         print_json(shown)
     else:
         more = f"; {drawn.left_out} more are not drawn" if drawn.left_out else ""
-        print(f"{arguments.output}: {len(drawn.nodes)} symbols, {len(drawn.edges)} references{more}")
+        print(
+            f"{arguments.output}: {counted(len(drawn.nodes), 'symbol')}, {counted(len(drawn.edges), 'reference')}{more}"
+        )
     return 0
 
 

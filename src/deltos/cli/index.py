@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.store.history import HISTORY_SUMMARY
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -57,8 +58,8 @@ def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
     totals = index.store.totals()
     for note in report.notes:
         print(note)
-    print(f"{index.project.root.name}: {report.files_written} files parsed in {seconds:.1f} s")
-    print(f"index: {totals.files} files, {totals.lines} lines")
+    print(f"{index.project.root.name}: {counted(report.files_written, 'file')} parsed in {seconds:.1f} s")
+    print(f"index: {counted(totals.files, 'file')}, {counted(totals.lines, 'line')}")
     if report.skipped_by_reason:
         print("skipped: " + ", ".join(f"{why} {count}" for why, count in sorted(report.skipped_by_reason.items())))
     for error in report.errors:

@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltos.cli.command import add_group, add_limit, add_verb, batch_queries, number_in, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
@@ -46,6 +46,7 @@ from deltos.hook_settings import OFF_FILE, HookSettings, off_projects, switched
 from deltos.model import BEHIND_NOTE, NEAR_MARK
 from deltos.open_stores import open_foreign_tables
 from deltos.store.private import make_private_folder, write_private
+from deltos.text.counts import counted
 from deltos.text.times import day, iso, micros, parse_iso
 from deltos.workspace.identity import identify
 
@@ -80,9 +81,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     add.add_argument("--source", default="", help="where it comes from")
     add.add_argument("--file", action="append", default=[], dest="files", help="a file it is about; may be repeated")
     add.add_argument("--session-id", default=None)
-    add.add_argument(
-        "--new-project", action="store_true", help="let --project-id name one that memory does not know yet"
-    )
+    add.add_argument("--new-project", action="store_true", help="let --project name one that memory does not know yet")
     for name, run, what in (
         ("restore", _restore, "bring forgotten or superseded observations back"),
         ("pin", _pin, "show observations first when a session starts"),
@@ -156,21 +155,23 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
 def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.ArgumentParser:
     verb = add_verb(verbs, name, run, what)
     verb.add_argument(
-        "--project-id", default="", metavar="ID", help="project to use; default: this folder's; 'personal', 'all'"
+        "--project",
+        "--project-id",
+        dest="project_id",
+        default="",
+        metavar="NAME",
+        help="project to use, by name, folder or id; default: this folder's; 'personal', 'all'",
     )
     return verb
 
 
 def _add(args: argparse.Namespace) -> int:
     project = _project()
-    here = args.project_id in ("", project.project_id)
-    origin = ObservationOrigin(
-        args.project_id or project.project_id, project.root if here else None, args.session_id, "cli"
-    )
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
     with _memory() as memory:
-        if not here and not args.new_project:
-            memory.expect_project(args.project_id, create="--new-project")
+        project_id = _named_project(args, memory, project) or project.project_id
+        root = project.root if project_id == project.project_id else None
+        origin = ObservationOrigin(project_id, root, args.session_id, "cli")
         done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), origin)
     if args.json:
         print_json({"id": done.id, "merged": done.merged, "redacted": list(done.redacted)})
@@ -182,8 +183,6 @@ def _add(args: argparse.Namespace) -> int:
 def _search(args: argparse.Namespace) -> int:
     with _memory() as memory:
         project_id = _project_id(args, memory)
-        if args.project_id:
-            memory.expect_project(args.project_id)
         if args.batch:
             return _answer_batch(memory, args.batch, project_id, args.limit)
         found = memory.search(args.query, project_id, limit=args.limit)
@@ -220,7 +219,7 @@ def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> No
 def _show(args: argparse.Namespace) -> int:
     with _memory() as memory:
         project = memory.as_known(_project())
-        lookup = memory.look_up(args.ids, args.project_id or project.project_id)
+        lookup = memory.look_up(args.ids, _project_id(args, memory))
         if not lookup.found:
             raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
         changed = memory.changed_places(lookup.found, {project.project_id: project.root})
@@ -235,7 +234,7 @@ def _show(args: argparse.Namespace) -> int:
 def _timeline(args: argparse.Namespace) -> int:
     with _memory() as memory:
         project = memory.as_known(_project())
-        middle, rows = _timeline_rows(memory, args, args.project_id or project.project_id)
+        middle, rows = _timeline_rows(memory, args, _project_id(args, memory))
         changed = memory.changed_places(rows, {project.project_id: project.root})
     if args.json:
         for row in rows:
@@ -299,7 +298,7 @@ def _agreed(rows: Sequence[Observation]) -> bool:
         )
     if len(rows) > _SHOWN_BEFORE_FORGETTING:
         print(f"… and {len(rows) - _SHOWN_BEFORE_FORGETTING} more", file=sys.stderr)
-    print(f"Forget these {len(rows)} observations? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"Forget {counted(len(rows), 'observation')}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -344,7 +343,16 @@ def _facts(lookup: ObservationLookup) -> dict[str, Any]:
 
 def _project_id(args: argparse.Namespace, memory: Memory) -> str:
     """The project that was named, or the one of this folder."""
-    return str(args.project_id or memory.as_known(_project()).project_id)
+    return memory.expect_project(args.project_id) if args.project_id else memory.as_known(_project()).project_id
+
+
+def _named_project(args: argparse.Namespace, memory: Memory, here: Project) -> str:
+    """The project to write to, where one was named; only `--new-project` names one that memory does not know."""
+    if not args.project_id or args.project_id == here.project_id:
+        return ""
+    if args.new_project:
+        return memory.find_project(args.project_id) or str(args.project_id)
+    return memory.expect_project(args.project_id, create="--new-project")
 
 
 def _supersede(args: argparse.Namespace) -> int:
@@ -366,18 +374,35 @@ def _on(args: argparse.Namespace) -> int:
 
 def _switch(args: argparse.Namespace, *, off: bool) -> int:
     home = data_folder(os.environ)
-    # Hooks, which start no git, may know the project by another identity.
-    root = project_root(Path.cwd().resolve())
-    found = [identify(folder, may_start_git=git).project_id for folder in (root, Path.cwd()) for git in (True, False)]
-    project_ids = [args.project_id] if args.project_id else list(dict.fromkeys(found))
-    names = project_ids if args.project_id else [*project_ids, str(root)]
+    meant = _switched_project(args.project_id)
     make_private_folder(home)
-    write_private(home / OFF_FILE, switched(off_projects(home), names, off=off))
-    text = "Hooks keep and tell nothing here; what was kept stays." if off else "Hooks keep and tell again."
-    _report(
-        args, {"projects": project_ids, "off": off}, f"Memory is {'off' if off else 'on'} for {project_ids[0]}. {text}"
-    )
+    write_private(home / OFF_FILE, switched(off_projects(home), [*meant.ids, *meant.folders], off=off))
+    text = "Hooks keep and tell nothing there; what was kept stays." if off else "Hooks keep and tell again."
+    said = f"Memory is {'off' if off else 'on'} for {meant.name}. {text}"
+    _report(args, {"projects": list(meant.ids), "off": off}, said)
     return 0
+
+
+class _SwitchedProject(NamedTuple):
+    """A project that memory is switched off or on for: what people call it, and what hooks may know it by."""
+
+    name: str
+    ids: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+def _switched_project(word: str) -> _SwitchedProject:
+    """The project in the folder that was named, or here; else the one that memory knows by that word."""
+    folder = given_path(word) if word else Path.cwd()
+    if word and not folder.is_dir():
+        with _memory() as memory:
+            project_id = memory.expect_project(word)
+            folders = (row.root for row in memory.store.projects() if row.project_id == project_id and row.root)
+            return _SwitchedProject(memory.project_names().get(project_id, word), (project_id,), tuple(folders))
+    # Hooks, which start no git, may know the project by another identity.
+    root = project_root(folder.resolve())
+    found = [identify(each, may_start_git=git).project_id for each in (root, folder) for git in (True, False)]
+    return _SwitchedProject(root.name, tuple(dict.fromkeys(found)), (str(root),))
 
 
 def _purge(args: argparse.Namespace) -> int:
@@ -402,7 +427,9 @@ def _export(args: argparse.Namespace) -> int:
             with memory.store.writing() as writer:
                 writer.note_exported(_export_target(args.file), upto)
     if count >= 0:
-        said = f"Wrote {count} lines to {args.file}." if count or not args.since else "Nothing changed since."
+        said = (
+            f"Wrote {counted(count, 'line')} to {args.file}." if count or not args.since else "Nothing changed since."
+        )
         _report(args, {"lines": count, "file": args.file}, said)
     return 0
 
@@ -454,7 +481,8 @@ def _write_lines(target: Path, lines: Iterator[str], *, keeps_empty: bool) -> in
 def _import(args: argparse.Namespace) -> int:
     done = Imported()
     with _memory() as memory:
-        project_id = args.project_id or _project().project_id
+        named = args.project_id and (memory.find_project(args.project_id) or args.project_id)
+        project_id = named or _project().project_id
         for file in args.files:
             if file == "-":
                 import_lines(memory, _lines(file), project_id=project_id, report=done)

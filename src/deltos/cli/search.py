@@ -29,7 +29,9 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("query", nargs="?", default="", help="a question, a name, or METHOD /path")
     add_limit(search, most=MAX_RESULTS)
     search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
-    search.add_argument("--project-id", default="", help="another indexed project; for memory also 'all'")
+    search.add_argument(
+        "--project-id", default="", metavar="NAME", help="another indexed project, by name or id; for memory also 'all'"
+    )
     search.add_argument("--kind", default="", metavar="LIST", help="only such observations, or commit; comma-separated")
     search.add_argument("--since", default="", metavar="TIME", help="2026-11-16, a moment, or '2 weeks ago'")
     search.add_argument("--until", default="", metavar="TIME", help="likewise")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, opened_app, print_json
 from deltos.cli.looks import MARKED, Column, is_looked_at, print_table
-from deltos.cli.project_names import names_of
+from deltos.text.counts import counted
+from deltos.workspace.names import names_of
 
 if TYPE_CHECKING:
     import argparse
@@ -89,7 +90,7 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
 
 def _line(index: KnownIndex, names: dict[Path, str]) -> str:
     size = index.size_bytes / 1_000_000
-    told = f"{index.files} files, {size:.1f} MB, synchronised {_when(index)}{_gone(index)}"
+    told = f"{counted(index.files, 'file')}, {size:.1f} MB, synchronised {_when(index)}{_gone(index)}"
     return f"{names[index.root]}  {index.root}  {told}"
 
 

@@ -152,7 +152,13 @@ def _goose_path(machine: Machine) -> Path:
     return machine.folder("XDG_CONFIG_HOME", ".config") / "goose" / "config.yaml"
 
 
+def _crush_path(machine: Machine) -> Path:
+    own = machine.environ.get("CRUSH_GLOBAL_CONFIG", "")
+    return (Path(own).expanduser() if own else machine.folder("XDG_CONFIG_HOME", ".config") / "crush") / "crush.json"
+
+
 def _crush_folder(machine: Machine) -> Path:
+    """Where its skills are; on Windows that is not where its configuration is."""
     if machine.platform == "win32":
         return machine.folder("LOCALAPPDATA", "AppData", "Local") / "crush"
     return machine.folder("XDG_CONFIG_HOME", ".config") / "crush"
@@ -391,7 +397,7 @@ CLIENTS = (
     Client(
         "cline",
         "Cline",
-        lambda machine: machine.home / ".cline" / "data" / "settings" / "cline_mcp_settings.json",
+        lambda machine: machine.folder("CLINE_DATA_DIR", ".cline", "data") / "settings" / "cline_mcp_settings.json",
         "mcpServers",
         _plain_entry,
         programs=("cline",),
@@ -415,8 +421,8 @@ CLIENTS = (
         lambda machine: machine.home / ".continue" / "mcpServers" / "deltos.json",
         "mcpServers",
         _plain_entry,
+        afterwards="Restart the editor to connect; the command line `cn` reads the servers in config.yaml alone.",
         in_project=".continue/mcpServers/deltos.json",
-        programs=("cn",),
         rules=lambda machine: machine.home / ".continue" / "rules" / "deltos.md",
     ),
     Client(
@@ -425,7 +431,9 @@ CLIENTS = (
         lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "amp" / "settings.json",
         "amp.mcpServers",
         _plain_entry,
+        in_project=".amp/settings.json",
         programs=("amp",),
+        rules=_skill(lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "agents"),
     ),
     Client(
         "kiro",
@@ -445,11 +453,12 @@ CLIENTS = (
         _plain_entry,
         in_project=".junie/mcp/mcp.json",
         programs=("junie",),
+        rules=_skill(lambda machine: machine.home / ".junie"),
     ),
     Client(
         "crush",
         "Crush",
-        lambda machine: _crush_folder(machine) / "crush.json",
+        _crush_path,
         "mcp",
         _typed_entry,
         in_project=".crush.json",

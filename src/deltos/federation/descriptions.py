@@ -11,6 +11,7 @@ from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
 from deltos.domains.apis.source import Fetched
 from deltos.domains.docs.model import Passage
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -92,7 +93,7 @@ class SharedApis:
 
 
 def _line(api: Api, unread: Sequence[UnreadRow]) -> str:
-    line = f"{api.name} ({told(api.source)}): API description, {api.operation_count} operations"
+    line = f"{api.name} ({told(api.source)}): API description, {counted(api.operation_count, 'operation')}"
     more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
     return f"{line}; {render_unread(unread[0].document, unread[0].reason)}{more}" if unread else line
 

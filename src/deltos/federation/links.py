@@ -23,6 +23,7 @@ from deltos.errors import NotFound, StoreError
 from deltos.federation.providers import docs as docs_provider
 from deltos.markup.text import fenced
 from deltos.store.code import FileScope
+from deltos.text.counts import counted
 from deltos.text.identifiers import dotted
 from deltos.text.mentions import mentions
 from deltos.text.times import day
@@ -89,7 +90,7 @@ class Links:
         if not rows and not perhaps:
             return ""
         files = len({path for path, _ in rows})
-        certain = f"used in {_counted(len(rows), 'place')} of {_counted(files, 'file')}" if rows else "no certain use"
+        certain = f"used in {counted(len(rows), 'place')} of {counted(files, 'file')}" if rows else "no certain use"
         more = f", perhaps in {len(perhaps)} more" if perhaps else ""
         told = " (find_references lists them)" if "graph" in self.toolsets else ""
         return f"{certain}{more}{told}"
@@ -173,10 +174,6 @@ class Links:
     def _memory_section(self, rows: Sequence[Observation], root: Path) -> Iterator[str]:
         if rows:
             yield "\n".join([f"--- memory ({len(rows)}, quoted) ---", *self.observation_lines(rows, root)])
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, fit
+from deltos.text.counts import counted
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
     languages = ", ".join(f"{name} {count}" for name, count in list(totals.languages.items())[:8])
     files = central_files(reader)
     head = [
-        f"# {index.project.root.name}: {totals.files} files, {totals.lines:,} lines",
+        f"# {index.project.root.name}: {counted(totals.files, 'file')}, {counted(totals.lines, 'line')}",
         f"Languages: {languages or 'none'}",
         f"Folders: {_folders(reader.paths())}",
         "Most central files, each with its most used symbols (line, signature, number of files that use it):",

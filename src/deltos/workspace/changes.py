@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree
+from deltos.text.counts import counted
 from deltos.workspace.git import GitFailed, reading
 from deltos.workspace.git_index import Index, read_index
 from deltos.workspace.repository import find_repository
@@ -161,7 +162,9 @@ class _Comparison:
             elif before[path] not in self._ids_of(data):
                 found.append(_Modified(path, before[path], data))
         if unread:
-            self._notes.append(f"Note: {unread} files could not be compared: unreadable, too large, or out of time.")
+            self._notes.append(
+                f"Note: {counted(unread, 'file')} could not be compared: unreadable, too large, or out of time."
+            )
         return found
 
     def _index(self) -> Index:

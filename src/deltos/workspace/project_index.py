@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from deltos.confinement import with_confinement
 from deltos.errors import Cancelled, StoreError
 from deltos.progress import Progress, Silent
+from deltos.text.counts import counted
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
@@ -275,7 +276,8 @@ class ProjectIndex:
             note = _FILES_AS_THEY_WERE if files_alone else _BEING_RESOLVED
             return Freshness(complete=False, notes=(*self._news(), note))
         ready = self.store.file_count()
-        note = f"Note: the first index is still being built; this answer knows {ready} files. Ask again for the rest."
+        known = f"this answer knows {counted(ready, 'file')}. Ask again for the rest."
+        note = f"Note: the first index is still being built; {known}"
         return Freshness(complete=False, notes=(*self._news(), note))
 
     def _run_in_background(self) -> BackgroundRun:

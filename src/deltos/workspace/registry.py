@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import may_read
 from deltos.errors import NotFound
+from deltos.workspace.names import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from deltos.store.project import KnownIndex
+
+_MOST_NAMED = 10
 
 
 def root_of_project(indexes: Sequence[KnownIndex], project_id: str) -> Path:
@@ -20,11 +23,12 @@ def root_of_project(indexes: Sequence[KnownIndex], project_id: str) -> Path:
     for index in known:
         if index.project_id == project_id and index.root.is_dir():
             return index.root
-    named = [index.root for index in known if index.root.name == project_id and index.root.is_dir()]
+    names = names_of(index.root for index in known)
+    named = [root for root, name in names.items() if project_id in (name, root.name) and root.is_dir()]
     if len(named) == 1:
         return named[0]
-    ids = sorted({index.project_id for index in known})
+    there = sorted(name for root, name in names.items() if root.is_dir())
     raise NotFound(
-        f"No indexed project has the id '{project_id[:200]}'",
-        hint=f"Known: {', '.join(ids[:10])}." if ids else "Call index_repository first.",
+        f"No indexed project is called '{project_id[:200]}'",
+        hint=f"Known: {', '.join(there[:_MOST_NAMED])}." if there else "Call index_repository first.",
     )

@@ -232,7 +232,7 @@ def test_the_list_of_apis_counts_and_describes(apis: Apis, add: Add, shop: dict[
     add(shop)
     text = call(apis, "list_apis").text
     assert text.startswith("1 API.")
-    assert "- shop 1.2 (OpenAPI 3.1.0): 5 operations, 3 schemas, 1 webhooks — Sells things" in text
+    assert "- shop 1.2 (OpenAPI 3.1.0): 5 operations, 3 schemas, 1 webhook — Sells things" in text
     assert "tags: orders, health, webhooks" in text
 
 

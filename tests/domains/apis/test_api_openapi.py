@@ -131,9 +131,7 @@ def test_a_description_without_operations_warns() -> None:
 def test_paths_that_differ_in_parameter_names_only_are_both_kept_with_a_warning() -> None:
     description = read("openapi: 3.0.0\npaths:\n  /a/{id}: {get: {}}\n  /a/{name}: {get: {}}\n")
     assert len(description.operations) == 2
-    assert description.warnings == (
-        "1 operations share their method and path shape with another, such as GET /a/{name}.",
-    )
+    assert description.warnings == ("1 operation with the method and path shape of another, such as GET /a/{name}.",)
 
 
 def test_examples_of_request_bodies_are_kept_when_small() -> None:

@@ -38,7 +38,7 @@ def test_a_circle_of_references_ends() -> None:
 def test_a_reference_that_leads_nowhere_is_named_once() -> None:
     references = ReferenceFollower({})
     assert references.resolve("#/gone") == references.resolve("#/gone") == {}
-    assert references.warnings() == ["1 references lead nowhere: #/gone."]
+    assert references.warnings() == ["1 reference without a target: #/gone."]
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_another_project_is_searched_by_its_id(desk: Desk, tmp_path: Path) -> No
     answer = search(desk, "tool_only", project_id="example.org/team/tool")
     assert (paths(answer), answer["project_id"]) == (["t.py"], "example.org/team/tool")
     assert desk.data("index_repository", project_id="example.org/team/tool")["status"] == "up_to_date"
-    with pytest.raises(NotFound, match="No indexed project has the id 'nonsense'"):
+    with pytest.raises(NotFound, match="No indexed project is called 'nonsense'"):
         search(desk, "x", project_id="nonsense")
 
 

@@ -95,7 +95,7 @@ def test_nothing_found_says_what_was_searched(agent: Agent) -> None:
     assert waiting.startswith("No results found for query: quokka\nSearched 0 chunks")
     assert "Not complete yet: manual" in waiting
     agent.desk.crawl(source_id)
-    assert "Searched 1 chunks of 1 pages in 1 sources." in agent.text("search_docs", query="quokka")
+    assert "Searched 1 chunk of 1 page in 1 source." in agent.text("search_docs", query="quokka")
     assert "Sources: manual." in agent.text("search_docs", query="quokka")
 
 
@@ -128,7 +128,7 @@ def test_adding_answers_at_once_and_crawls_in_the_background(agent: Agent, site:
     assert "pages: 1 done, 0 queued, 0 unchanged, 0 skipped, 1 failed" in status
     assert f"- {site.url}/gone.html: HTTP 404" in status
     listed = agent.text("list_sources")
-    state = r"READY with failures \| 1 chunks \| last crawled: 1970-01-01 00:\d\d UTC"
+    state = r"READY with failures \| 1 chunk \| last crawled: 1970-01-01 00:\d\d UTC"
     assert re.match(rf"- web \({site.url}/\): {state}\n  id: {source_id}", listed)
     del site.pages["/"]
     site.html("/", "<h1>Start</h1><p>wombat</p>")
@@ -137,7 +137,7 @@ def test_adding_answers_at_once_and_crawls_in_the_background(agent: Agent, site:
     assert "wombat" in agent.text("search_docs", query="wombat")
     assert "full" in agent.text("recrawl_source", source_id=source_id, full=True)
     agent.desk.docs.library.crawls.wait(source_id)
-    assert agent.text("remove_source", source_id="web").startswith(f"Removed web ({site.url}/): 1 pages")
+    assert agent.text("remove_source", source_id="web").startswith(f"Removed web ({site.url}/): 1 page,")
     assert agent.text("list_sources") == "No documentation sources configured. Use add_source to add one."
 
 
@@ -286,7 +286,7 @@ def test_one_page_is_read_before_the_answer(agent: Agent, site: Site) -> None:
     assert ": READY" in text.splitlines()[0]
     assert "Read: 10 characters in 2 chunks." in text
     assert "~~~quoted\nStart\nFurther\n~~~" in text
-    assert "the limit of 1 pages left out 1 address" in text
+    assert "the limit of 1 page left out 1 address" in text
     failed = agent.text("add_source", url=f"{site.url}/gone.html", max_pages=1)
     assert "FAILED — " in failed
     assert "404" in failed
@@ -310,7 +310,7 @@ def test_the_folder_of_the_project_is_shown_as_such(agent: Agent) -> None:
     agent.desk.docs.library.crawls.wait(agent.desk.docs.library.find(name).id)
     assert f"- {name} (.): READY" in agent.text("list_sources")
     assert agent.text("crawl_status", source=name).startswith(f"{name} (.): READY")
-    assert agent.text("remove_source", source=name).startswith(f"Removed {name} (.): 1 pages")
+    assert agent.text("remove_source", source=name).startswith(f"Removed {name} (.): 1 page,")
 
 
 def test_the_tools_describe_themselves_honestly() -> None:

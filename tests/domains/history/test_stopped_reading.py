@@ -101,7 +101,7 @@ def test_more_bytes_than_a_reading_may_have_are_left_for_the_next_one(
     monkeypatch.setattr(log, "MAX_LOG_BYTES", 2 * len(LONG) + 100_000)
     read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
     assert subjects(store) == steps(5, 4)
-    assert "Only 2 commits were read: git answered more than" in store.meta(HISTORY_SUMMARY)
+    assert "Only 2 commits could be read: git answered more than" in store.meta(HISTORY_SUMMARY)
     read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
     assert subjects(store) == steps(5, 2)
     read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
@@ -119,7 +119,7 @@ def test_a_commit_larger_than_any_may_be_ends_the_reading_and_those_after_it_are
     commit(root, "after", {"a.py": "after\n"}, day=STEPS + 1)
     read_history(store, root)
     assert subjects(store) == ["after"]
-    assert "Only 1 commits were read: a commit has more than 32 MB" in store.meta(HISTORY_SUMMARY)
+    assert "Only 1 commit could be read: a commit has more than 32 MB" in store.meta(HISTORY_SUMMARY)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
@@ -130,7 +130,7 @@ def test_a_log_that_never_ends_is_ended_and_what_it_said_is_kept(
     monkeypatch.setenv("PATH", slow.path)
     read_history(store, root, HistoryIndexer(max_seconds=1.0, chunk_bytes=1_000))
     assert subjects(store) == steps(5, 1)  # the last one may not be whole
-    assert f"Only {STEPS - 1} commits were read: git took longer than" in store.meta(HISTORY_SUMMARY)
+    assert f"Only {STEPS - 1} commits could be read: git took longer than" in store.meta(HISTORY_SUMMARY)
     assert slow.ended() == [True]
     monkeypatch.undo()
     read_history(store, root)

@@ -114,7 +114,7 @@ def test_counts_and_hints_tell_nothing_of_the_other_folders(mono: Mono) -> None:
     desk = mono.desk("a")
     with confined(mono.only("a")):
         answer = desk.call("search", query="zebra", scope=["memory"]).text
-        assert "1 observations" in answer
+        assert "1 observation" in answer
         assert "belong to other projects" not in answer
         assert "Bananas" not in desk.call("get_context", symbol="of_a").text
         onboard = next(prompt for prompt in mono.app.prompts() if prompt.name == "onboard")

@@ -10,6 +10,7 @@ from deltos.domains.apis.library import ApiLibrary, api_of, near_names, tags_of
 from deltos.domains.apis.prose import is_parameter_segment, one_line
 from deltos.domains.apis.render import OPERATION_CHARACTERS, fence, operation_line, render_operation
 from deltos.errors import NotFound
+from deltos.text.counts import counted
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -77,7 +78,10 @@ def _grouped(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: int)
     """The APIs of a group: which of them to ask for."""
     having = f" have operations with {wanted}" if wanted else ""
     head = f"'{one_line(name, 60)}' means {len(rows)} APIs{having or ' together'}; give one as api_name. {_QUOTED}"
-    lines = [one_line(f"{row.name}: {_counted(row.operations)}, {api_of(row).overview.title}", 160) for row in rows]
+    lines = [
+        one_line(f"{row.name}: {counted(row.operations, 'operation')}, {api_of(row).overview.title}", 160)
+        for row in rows
+    ]
     text = cut("\n".join([head, fence("\n".join(lines))]), characters=characters)
     return Answer(text, truncated=False, original_characters=len(text))
 
@@ -141,13 +145,9 @@ def _whole(library: ApiLibrary, row: ApiRow, chosen: list[UnitRow], characters: 
     ]
     shortened = any(operation.shortened for operation in shown)
     how = f"shortened to fit ({_WHOLE_SCHEMAS})" if shortened else "in full"
-    head = f"{_title(api)}: {_counted(len(chosen))} {how}. {_QUOTED}"
+    head = f"{_title(api)}: {counted(len(chosen), 'operation')} {how}. {_QUOTED}"
     text = cut("\n\n".join([head, *(operation.text for operation in shown)]), characters=characters)
     return Answer(text, truncated=shortened, original_characters=len(text))
-
-
-def _counted(count: int) -> str:
-    return f"{count} operation{'' if count == 1 else 's'}"
 
 
 _WHOLE_SCHEMAS = "search_docs with types=['schema'] shows a schema whole"
@@ -177,7 +177,7 @@ def _listed(api: Api, chosen: list[UnitRow], wanted: Filter, page: int, characte
 def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[EndpointLines], number: int) -> str:
     of = f" with {wanted}" if wanted else ""
     if len(pages) == 1:
-        head = f"{_title(api)}: {_counted(count)}{of}."
+        head = f"{_title(api)}: {counted(count, 'operation')}{of}."
     else:
         first = sum(page.operations for page in pages[: number - 1]) + 1
         last = first + pages[number - 1].operations - 1

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from deltos.domains.apis.tree import load_tree
 from deltos.errors import SourceError
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +74,7 @@ class ReferenceFollower:
         if self.refused:
             lines.append(f"{len(self.refused)} outside references were not followed: {_some(self.refused)}.")
         if self.dangling:
-            lines.append(f"{len(self.dangling)} references lead nowhere: {_some(self.dangling)}.")
+            lines.append(f"{counted(len(self.dangling), 'reference')} without a target: {_some(self.dangling)}.")
         return lines
 
     def _document(self, path: str) -> Json:

@@ -11,6 +11,7 @@ from deltos.domains.apis.outline import Detail, label, outline, short_value
 from deltos.domains.apis.prose import first_sentence, one_line, plain
 from deltos.domains.apis.refs import reference_name
 from deltos.markup.text import fenced
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -284,9 +285,9 @@ def render_schema(
 def render_api(api: Api, tags: Sequence[str]) -> str:
     """One API in a few lines, for the list of all."""
     overview = api.overview
-    counts = f"{api.operation_count} operations, {api.schema_count} schemas"
+    counts = f"{counted(api.operation_count, 'operation')}, {counted(api.schema_count, 'schema')}"
     if api.webhook_count:
-        counts += f", {api.webhook_count} webhooks"
+        counts += f", {counted(api.webhook_count, 'webhook')}"
     head = f"- {api.name} {one_line(overview.version, 40)} ({overview.kind}): {counts}".replace("  ", " ")
     about = one_line(first_sentence(overview.description) or overview.title, 140)
     lines = [f"{head} — {about}" if about else head]

@@ -9,6 +9,7 @@ from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.prose import one_line
 from deltos.domains.apis.render import fence, render_api, render_unread
 from deltos.errors import NotFound
+from deltos.text.counts import counted
 from deltos.tool import Answer, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def render_list(library: ApiLibrary, token_budget: int, *, wanted: str = "", pag
     words = wanted.lower().split()
     kept = [piece for piece in pieces if all(word in piece.lower() for word in words)]
     if not kept:
-        raise NotFound(f"None of {_counted(len(every))} has '{one_line(wanted, 60)}'", hint="list_apis without filter.")
+        raise NotFound(
+            f"None of {counted(len(every), 'API')} has '{one_line(wanted, 60)}'", hint="list_apis without filter."
+        )
     pages = _pages([*kept, *unread], characters_for(token_budget) - _HEAD_CHARACTERS)
     number = min(max(page, 1), len(pages))
     quoted = fence("\n".join(pages[number - 1]))
@@ -87,7 +90,7 @@ def render_list(library: ApiLibrary, token_budget: int, *, wanted: str = "", pag
 
 
 def _list_head(every: int, kept: int, unread: int, wanted: str, number: int, pages: list[list[str]]) -> str:
-    head = _counted(kept) if kept == every else f"{kept} of {_counted(every)} with '{one_line(wanted, 60)}'"
+    head = counted(kept, "API") if kept == every else f"{kept} of {counted(every, 'API')} with '{one_line(wanted, 60)}'"
     if len(pages) > 1:
         first = sum(map(len, pages[: number - 1])) + 1
         last = min(first + len(pages[number - 1]) - 1, kept)
@@ -96,10 +99,6 @@ def _list_head(every: int, kept: int, unread: int, wanted: str, number: int, pag
     if unread:
         head += f"; {unread} {'document' if unread == 1 else 'documents'} could not be read"
     return head
-
-
-def _counted(count: int) -> str:
-    return f"{count} {'API' if count == 1 else 'APIs'}"
 
 
 def _pages(pieces: list[str], characters: int) -> list[list[str]]:

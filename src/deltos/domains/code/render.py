@@ -12,6 +12,7 @@ from deltos.domains.code.search import WEAK_CONFIDENCE
 from deltos.domains.code.spot import spot_of
 from deltos.excerpts import nothing_shown
 from deltos.model import COMMITS_MARK, NEAR_MARK
+from deltos.text.counts import counted
 from deltos.tool import Answer, JsonObject
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def _fitting(every: Sequence[_Shown], room: int) -> list[_Shown]:
 
 def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int) -> Answer:
     near = f" Near names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
-    searched = f"Searched {answer.files_searched} files.{near}"
+    searched = f"Searched {counted(answer.files_searched, 'file')}.{near}"
     text = "\n".join([*answer.notes, f"No results found for query: {query[:200]}", searched])
     structured: JsonObject = {
         "results": [],

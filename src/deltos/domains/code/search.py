@@ -21,6 +21,7 @@ from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, s
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
+from deltos.text.counts import counted
 from deltos.text.words import plain_words, shared_words, unique
 from deltos.workspace.purpose import is_test
 
@@ -185,7 +186,9 @@ class CodeSearch:
         note = () if report.complete else (stopped,)
         if not found:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
-            missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
+            missing = (
+                f"No exact match for {query.kind} {shown} in {counted(report.files, 'file')}; closest by words:",
+            )
             words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
             return self._search_by_words(words, scope, limit=limit, notes=note + missing)
         hits, gone = self._read(_one_per_file_first(found), query, limit=limit)

@@ -14,6 +14,7 @@ from deltos.domains.docs.readers import Readers, run_aside
 from deltos.domains.docs.website import GONE, NEEDS_BROWSER
 from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
 from deltos.store.documents import Batch, CrawlAddress
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -293,7 +294,7 @@ class Crawl:
         frontier, source = self._frontier, self._source
         told = []
         if count := frontier.beyond_most.told(frontier.met):
-            told.append(f"the limit of {source.max_pages} pages left out {count}")
+            told.append(f"the limit of {counted(source.max_pages, 'page')} left out {count}")
         if count := frontier.beyond_depth.told(frontier.met):
             told.append(f"max_depth {source.max_depth} left out {count}")
         cut = f"{' and '.join(told)}; remove the source and add it with a larger limit for more" if told else ""

@@ -31,6 +31,7 @@ from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, Reading
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -539,7 +540,7 @@ def _reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) -> str:
         return crawl.reason
     if source.kind == "website" and addresses >= source.max_pages:
         return (
-            f"the limit of {source.max_pages} pages was reached, there may be more;"
+            f"the limit of {counted(source.max_pages, 'page')} was reached, there may be more;"
             " remove the source and add it with a larger limit"
         )
     return ""

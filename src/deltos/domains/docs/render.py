@@ -11,6 +11,7 @@ from deltos.confinement import told
 from deltos.domains.docs.versions import labelled
 from deltos.excerpts import nothing_shown
 from deltos.model import NEAR_MARK
+from deltos.text.counts import counted
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ def render_nothing(
     """That nothing was found, what was searched (`apis` by name), and whether that is all there is."""
     lines = [
         f"No results found for query: {query}",
-        f"Searched {searched.chunks} chunks of {searched.pages} pages in {searched.sources} sources"
+        f"Searched {counted(searched.chunks, 'chunk')} of {counted(searched.pages, 'page')}"
+        f" in {counted(searched.sources, 'source')}"
         + (f", and {len(apis)} API descriptions: {_some(apis)}." if apis else "."),
         *([note] if note else []),
     ]
@@ -148,11 +150,11 @@ def _source_line(status: SourceStatus, project_root: Path) -> str:
     details = [f"id: {source.id}"]
     if source.version:
         details.append(f"version: {source.version}")
-    details.append(f"{status.pages} pages, {len(status.failures)} failed")
+    details.append(f"{counted(status.pages, 'page')}, {len(status.failures)} failed")
     if status.reason:
         details.append(status.reason)
     return (
-        f"- {source.name} ({shown_path(source.url, project_root)}): {status.state} | {status.chunks} chunks"
+        f"- {source.name} ({shown_path(source.url, project_root)}): {status.state} | {counted(status.chunks, 'chunk')}"
         f" | last crawled: {_when(source.crawled_at)}\n  {' | '.join(details)}"
     )
 
@@ -160,12 +162,13 @@ def _source_line(status: SourceStatus, project_root: Path) -> str:
 def render_status(status: SourceStatus, *, project_root: Path, token_budget: int) -> Answer:
     """How far a crawl is, and each page that failed with its reason."""
     source = status.source
+    searchable = f"{counted(status.chunks, 'chunk')} of {counted(status.pages, 'page')}"
     lines = [
         f"{source.name} ({shown_path(source.url, project_root)}): {status.state}"
         + (f" — {status.reason}" if status.reason else ""),
         f"id: {source.id}" + (f" | version: {source.version}" if source.version else ""),
         _page_counts(status),
-        f"searchable: {status.chunks} chunks of {status.pages} pages | last crawled: {_when(source.crawled_at)}",
+        f"searchable: {searchable} | last crawled: {_when(source.crawled_at)}",
         f"rate: {status.rate:.1f} pages/s" + _time_left(status.seconds_left),
     ]
     failures = [f"- {shown_path(address.url, project_root)}: {address.reason}" for address in status.failures]
@@ -213,7 +216,10 @@ def render_removed(removed: Sequence[Removed], left: Sequence[SourceRow], *, pro
     for gone in removed:
         apis = f" With it went the APIs it brought: {', '.join(gone.apis)}." if gone.apis else ""
         address = shown_path(gone.source.url, project_root)
-        lines.append(f"Removed {labelled(gone.source)} ({address}): {gone.pages} pages, {gone.chunks} chunks.{apis}")
+        lines.append(
+            f"Removed {labelled(gone.source)} ({address}):"
+            f" {counted(gone.pages, 'page')}, {counted(gone.chunks, 'chunk')}.{apis}"
+        )
     if left:
         lines.append(f"Still there: {', '.join(map(labelled, left))}.")
     return "\n".join(lines)
@@ -221,7 +227,8 @@ def render_removed(removed: Sequence[Removed], left: Sequence[SourceRow], *, pro
 
 def _first_page(page: FirstPage) -> Iterator[str]:
     """The title, size and first headings of a page that was read on the spot: they are its author's words."""
-    yield f"Read: {page.characters} characters in {page.chunks} chunks. Its title and first headings, quoted:"
+    read = f"Read: {counted(page.characters, 'character')} in {counted(page.chunks, 'chunk')}."
+    yield f"{read} Its title and first headings, quoted:"
     headings = "\n".join(dict.fromkeys((page.title, *page.headings[:_NAMES_SHOWN])))
     fence = _fence(headings)
     yield f"{fence}quoted\n{headings}\n{fence}"

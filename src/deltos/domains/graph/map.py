@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from deltos.budget import shown_of
 from deltos.domains.graph.definitions import NOT_CODE
 from deltos.domains.graph.lines import first_sentence, outline_line
-from deltos.domains.graph.page import Piece, count
+from deltos.domains.graph.page import Piece
 from deltos.languages.opening import opening_sentence
 from deltos.languages.table import detect
+from deltos.text.counts import counted
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class _Mapper:
         told = ", ".join(f"{name or 'other'} {number}" for name, number in languages.most_common(5))
         sentence = self._about(self._top)
         name = f"{self._top}/" if self._top else self._search.root.name
-        return f"map of {name}: {count(top.total, 'file')} ({told}){f' — {sentence}' if sentence else ''}"
+        return f"map of {name}: {counted(top.total, 'file')} ({told}){f' — {sentence}' if sentence else ''}"
 
     def _deeper(self, order: Sequence[_Folder]) -> str:
         """How to see more: an example of a folder that has some."""
@@ -205,7 +206,7 @@ class _Mapper:
             yield Piece(f"{heading} {self._module(path, path in with_symbols)}", 1 + said)
             heading, said = "", 0
         others = Counter(name for path in folder.files if (name := self._languages[path]) in NOT_CODE)
-        rest = [count(len(modules) - len(shown), "more module")] if len(modules) > len(shown) else []
+        rest = [counted(len(modules) - len(shown), "more module")] if len(modules) > len(shown) else []
         rest += [f"{name or 'other'} {number}" for name, number in others.most_common()] if not heading else []
         if rest or said:
             yield Piece(f"{heading} and {', '.join(rest)}" if rest else f"{folder.path}/", said)
@@ -270,7 +271,7 @@ def _outline(rows: Sequence[Symbol], users: dict[int, int], *, is_told: bool, wi
         if row.kind in ("variable", "property"):
             values.append(row)
             continue
-        used = f" ({count(users[row.node_id], 'file')})" if row.node_id in users else ""
+        used = f" ({counted(users[row.node_id], 'file')})" if row.node_id in users else ""
         yield Piece(f"{' ' * (row.label.count('.') + 1)}{_with_kind(row, is_told=is_told)}{used}")
     if values and with_values:
         top = [row for row in values if "." not in row.label]
@@ -288,7 +289,7 @@ def _named(what: str, paths: Sequence[str]) -> str:
     if not every:
         return ""
     more = f" and {len(every) - _NAMED_USERS} more" if len(every) > _NAMED_USERS else ""
-    return f"{what} {count(len(every), 'file')}: {', '.join(every[:_NAMED_USERS])}{more}"
+    return f"{what} {counted(len(every), 'file')}: {', '.join(every[:_NAMED_USERS])}{more}"
 
 
 def _tree(paths: Sequence[str], top: str) -> dict[str, _Folder]:

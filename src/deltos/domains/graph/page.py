@@ -68,8 +68,3 @@ def cut_line(shown: int, listed: int, total: int, noun: str) -> str:
     """How much is shown of how much, and why not all: what the limit lists may not fit the budget."""
     how = "the token budget is full: narrow the question" if shown < listed else "increase limit for more"
     return shown_of(shown, total, noun, how)
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things: `1 file`, `2 files`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.lines import UseLines, called, definition_line, first_sentence, outline_line
-from deltos.domains.graph.page import WIDTHS, Piece, count, cut_line
+from deltos.domains.graph.page import WIDTHS, Piece, cut_line
 from deltos.domains.graph.source import around
 from deltos.domains.graph.uses import grouped_uses
+from deltos.text.counts import counted
 from deltos.tool import Answer
 from deltos.workspace.purpose import is_test
 
@@ -48,7 +49,7 @@ def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: Bud
     def header(shown: int) -> str:
         if shown < len(rows):
             return cut_line(shown, len(listed), len(rows), "definitions")
-        return f"{count(len(rows), 'definition')} of '{symbol}'"
+        return f"{counted(len(rows), 'definition')} of '{symbol}'"
 
     # A long list is there to choose from: it tells less of each.
     most = WIDTHS[0] if len(listed) <= _FEW else WIDTHS[2]
@@ -101,7 +102,7 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete:
     direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
     through = sum(len(group.uses) for group in groups if group.is_through)
     possible = sum(len(group.uses) for group in groups if group.reason)
-    text = f"{count(len(direct), 'reference')} in {count(len({use.path for use in direct}), 'file')}"
+    text = f"{counted(len(direct), 'reference')} in {counted(len({use.path for use in direct}), 'file')}"
     text += f", {through} through another definition" if through else ""
     text += f", {possible} possible" if possible else ""
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
@@ -140,7 +141,7 @@ def _in_tests(uses: int, files: int) -> str:
     """How many uses are in tests, and where there are none, how many files of tests were looked at."""
     if uses:
         return f"{uses:,} in tests"
-    return f"none in {count(files, 'test file')}" if files else "no test files"
+    return f"none in {counted(files, 'test file')}" if files else "no test files"
 
 
 def _some(rows: Sequence[Symbol]) -> str:
@@ -156,7 +157,8 @@ def render_candidates(
     ordered = _by_use(targets, counts)
     lines = [
         Piece(
-            f"{target.name} {_where(target.first)}, {count(_weight(target, counts), 'reference')}{_told(target.first)}"
+            f"{target.name} {_where(target.first)}, "
+            f"{counted(_weight(target, counts), 'reference')}{_told(target.first)}"
         )
         for target in ordered[:_CANDIDATES_SHOWN]
     ]
@@ -220,8 +222,9 @@ def render_impact(
         symbols = sum(row.kind != "file" for row in affected)
         files = len({row.path for row in (*affected, *impact.tests)})
         what = (
-            f"{definition_line(impact.target.first)}\naffects {count(symbols, 'symbol')} in {count(files, 'file')}, "
-            f"{count(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
+            f"{definition_line(impact.target.first)}\n"
+            f"affects {counted(symbols, 'symbol')} in {counted(files, 'file')}, "
+            f"{counted(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
         )
         what += "".join(f"\n{line}" for line in _unsure(impact, total))
         return f"{cut_line(shown, min(limit, total), total, 'dependants')}\n{what}" if shown < total else what
@@ -234,10 +237,10 @@ def _unsure(impact: Impact, total: int) -> Iterator[str]:
     if impact.through:
         yield f"{len(impact.through):,} of the direct ones through what it implements or overrides, or by overriding it"
     if impact.possible:
-        files = count(len({use.path for use in impact.possible}), "file")
+        files = counted(len({use.path for use in impact.possible}), "file")
         places = ", ".join(f"{use.path}:{use.line}" for use in impact.possible[:_NAMED])
         more = " …" if len(impact.possible) > _NAMED else ""
-        unsure = count(len(impact.possible), "possible use")
+        unsure = counted(len(impact.possible), "possible use")
         yield f"and perhaps more: {unsure} in {files}, not followed ({places}{more}; find_references lists them)"
     is_unused = impact.is_resolved and not total and not impact.possible
     if missing := _missing(impact):
@@ -266,7 +269,7 @@ def _dependants(
         block = [f"{path} {', '.join(named)}".rstrip()]
         for row in apart:
             if uses := impact.lines.get(row.node_id):
-                more = f" (+{count(len(uses) - 1, 'line')})" if len(uses) > 1 else ""
+                more = f" (+{counted(len(uses) - 1, 'line')})" if len(uses) > 1 else ""
                 block.append(f" {lines.of(uses[0], characters)}{more}")
         yield Piece("\n".join([*([title] if title else []), *block]), len(inside))
         title = ""
@@ -296,9 +299,9 @@ def render_cycles(found: Sequence[Component], files: int, *, page: BudgetedLines
 
     def header(shown: int) -> str:
         if not found:
-            return f"No circular imports among {files:,} files (at run time, type-only, deferred)."
+            return f"No circular imports among {counted(files, 'file')} (at run time, type-only, deferred)."
         cut = f"{cut_line(shown, len(found), len(found), 'components')}\n" if shown < len(found) else ""
-        return f"{cut}{count(len(found), 'circular component')}: {', '.join(by_mode)}"
+        return f"{cut}{counted(len(found), 'circular component')}: {', '.join(by_mode)}"
 
     return page.answer(header, lines)
 
@@ -401,13 +404,16 @@ def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) ->
     share = f" ({edges / (edges + counts.possible):.0%})" if edges + counts.possible else ""
     told = [
         "languages: "
-        + ", ".join(f"{name} {n} files {size:,} lines" for name, (n, size) in counts.files_by_language.items()),
+        + ", ".join(
+            f"{name} {counted(n, 'file')} {counted(size, 'line')}"
+            for name, (n, size) in counts.files_by_language.items()
+        ),
         f"symbols: {sum(counts.symbols_by_kind.values()):,} ({_pairs(counts.symbols_by_kind)})",
         f"references resolved: {edges:,}{share} ({_pairs(counts.edges_by_kind)}); possible: {counts.possible:,}",
         _imports(counts),
         freshness,
     ]
-    return page.answer(lambda _shown: f"{files:,} files, {lines:,} lines", [*map(Piece, told)])
+    return page.answer(lambda _shown: f"{counted(files, 'file')}, {counted(lines, 'line')}", [*map(Piece, told)])
 
 
 def _imports(counts: GraphCounts) -> str:

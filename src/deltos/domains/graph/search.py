@@ -29,6 +29,7 @@ from deltos.domains.graph.uses import ALIAS, as_group, merged
 from deltos.errors import BadArgument, NotFound
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
+from deltos.text.counts import counted
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class GraphSearch:
             what = f" of kind {', '.join(sorted(kinds))}" if kinds else ""
             raise NotFound(
                 f"Symbol '{symbol}'{what} not found{where}",
-                hint=f"It has {len(found)} definitions elsewhere or of other kinds.",
+                hint=f"It has {counted(len(found), 'definition')} elsewhere or of other kinds.",
             )
         return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
 
@@ -198,7 +199,9 @@ class GraphSearch:
 
     def _not_found(self, symbol: str, query: SymbolQuery) -> NotFound:
         near = self._suggestions(query)
-        searched = f"Searched {self.reader.symbol_count():,} symbols in {len(self.reader.paths()):,} files."
+        searched = (
+            f"Searched {counted(self.reader.symbol_count(), 'symbol')} in {counted(len(self.reader.paths()), 'file')}."
+        )
         if query.form == "pattern":
             return NotFound(f"No symbol matches '{symbol}'.", hint=searched)
         hint = f"Did you mean: {', '.join(near)}?" if near else searched

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from deltos.store.history import MAX_RELATED_FILES
+from deltos.text.counts import counted
 from deltos.workspace.commits import MAX_COMMIT_FILES
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def describe_limits(state: HistoryState) -> str:
     if not state.tip:
         return ""
     if state.stopped:
-        return f"Only {state.walked_count:,} commits were read: {state.stopped}; `deltos index` goes on."
+        return f"Only {counted(state.walked_count, 'commit')} could be read: {state.stopped}; `deltos index` goes on."
     if not state.complete:
-        return f"History is still being read ({state.walked_count:,} commits so far)."
+        return f"History is still being read ({counted(state.walked_count, 'commit')} so far)."
     if state.ends == "limit":
         older = f"{int(state.older):,} older ones" if state.older.isdecimal() else "Older ones"
         return f"{older} than the newest {MAX_COMMITS:,} commits are left out."
@@ -87,7 +88,7 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
     limits = describe_limits(state)
     if not totals.commits:
         return limits or "no commits"
-    parts = [f"{totals.commits:,} commits since {day(totals.oldest)}"]
+    parts = [f"{counted(totals.commits, 'commit')} since {day(totals.oldest)}"]
     if totals.sweeping:
         parts.append(
             f"{totals.sweeping:,} of them with more than {MAX_RELATED_FILES} files, which count for no file's words"

@@ -431,17 +431,34 @@ class Memory:
         }
         return [row for row in rows if (row.project_id, row.folder) in keys and _is_chosen(row, choice)]
 
-    def expect_project(self, project_id: str, *, create: str = "") -> None:
-        """Refuse the name of a project that memory does not know, and ask whether a similar one was meant."""
-        known = sorted({row.project_id for row in self._projects()})
-        if project_id in (*known, PERSONAL, ALL_PROJECTS):
-            return
+    def find_project(self, word: str) -> str | None:
+        """The id of the one project that a word means: an id, the name of its folder, or the folder."""
+        from deltos.domains.memory.project_words import projects_meant  # deferred: hooks never need it
+
+        if word in (PERSONAL, ALL_PROJECTS):
+            return word
+        found = projects_meant(word, self._projects())
+        return found[0] if len(found) == 1 else None
+
+    def project_names(self) -> dict[str, str]:
+        """What people call the projects that this call may see, by their ids."""
+        from deltos.domains.memory.project_words import names_of_projects  # deferred: hooks never need it
+
+        return names_of_projects(self._projects())
+
+    def expect_project(self, word: str, *, create: str = "") -> str:
+        """The id that a word means; raises NotFound, which asks whether a similar project was meant."""
+        if (found := self.find_project(word)) is not None:
+            return found
         from difflib import get_close_matches  # deferred: only a mistake needs it
 
-        near = get_close_matches(project_id[:200], known, n=3, cutoff=0.5)
+        names = sorted({*self.project_names().values()})
+        if twins := [name for name in names if name.endswith(f"/{word}")]:
+            raise NotFound(f"{told(word[:200])} may be several projects", hint=f"Give one: {', '.join(twins)}.")
+        near = get_close_matches(word[:200], names, n=3, cutoff=0.5)
         meant = f"Did you mean {' or '.join(near)}?" if near else "Leave out project_id for the project here."
         also = f" {create} makes a new one." if create else ""
-        raise NotFound(f"Memory knows no project {told(project_id[:200])}", hint=meant + also)
+        raise NotFound(f"Memory knows no project {told(word[:200])}", hint=meant + also)
 
     def purge(self, *, older_than_days: int = 0) -> Purged:
         """Remove for good what was forgotten that long ago."""

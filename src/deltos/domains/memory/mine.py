@@ -92,6 +92,7 @@ class Mined:
     unchanged: int = 0  # files that were taken in before and have not changed
     kinds: Counter[str] = field(default_factory=Counter)
     projects: Counter[str] = field(default_factory=Counter)
+    roots: dict[str, Path] = field(default_factory=dict)  # the folder of each project
     merged: int = 0
     known: int = 0
     older: int = 0
@@ -345,6 +346,8 @@ class Miner:
             writer.note_mined(candidates)
 
     def _count(self, one: _Candidate, *, merged: bool) -> None:
+        if one.origin.root is not None:
+            self.report.roots[one.origin.project_id] = one.origin.root
         if merged:
             self.report.merged += 1
         elif one.prepared is not None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from deltos.budget import characters_for, cut, fit
 from deltos.domains.memory.model import shown_id, shown_kind, title_of
 from deltos.markup.text import fenced
+from deltos.text.counts import counted
 from deltos.text.times import iso
 from deltos.tool import Answer
+from deltos.workspace.names import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -99,8 +101,10 @@ def purged_text(purged: Purged) -> str:
 def checked_text(done: Checked) -> str:
     """What a check found, what it brought back, and what is lost."""
     if not done.problems and not done.set_aside:
-        return f"{done.observations} observations, all well"
-    lines = [f"{done.observations} observations" + (f", repaired: {'; '.join(done.problems)}" if done.problems else "")]
+        return f"{counted(done.observations, 'observation')}, all well"
+    lines = [
+        counted(done.observations, "observation") + (f", repaired: {'; '.join(done.problems)}" if done.problems else "")
+    ]
     lines += [_damaged(done, copy) for copy in done.set_aside]
     lines += [f"{copy.name}: {copy.saved} brought back from this snapshot" for copy in done.snapshots if copy.saved]
     return "\n".join(lines)
@@ -110,7 +114,7 @@ def _damaged(done: Checked, copy: Recovered) -> str:
     """What became of one damaged file."""
     head = f"{copy.name} was damaged and set aside ({copy.size_bytes:,} bytes): "
     if copy.read:
-        brought = f"{copy.read} observations can be read there, {copy.saved} of them brought back now"
+        brought = f"{counted(copy.read, 'observation')} can be read there, {copy.saved} of them brought back now"
         return f"{head}{brought}; what stood on damaged pages is lost"
     before = done.snapshot_before(copy)
     lost = f"what was kept after {before}" if before else "what it held"
@@ -168,18 +172,23 @@ def mined_text(report: Mined, places: Mapping[str, int], *, dry_run: bool) -> st
     """What a run over agents' sessions did, for a person."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in report.kinds.most_common())
     sessions = ", ".join(f"{count} of {agent}" for agent, count in sorted(report.sessions.items()))
-    lines = [f"Looked in {place}: {count} files" for place, count in places.items()]
-    lines.append(f"{'Would keep' if dry_run else 'Kept'} {report.added} observations{f': {kinds}' if kinds else ''}.")
-    lines += [f"  {project}: {count}" for project, count in report.projects.most_common(_PROJECTS_SHOWN)]
+    lines = [f"Looked in {place}: {counted(count, 'file')}" for place, count in places.items()]
+    lines.append(
+        f"{'Would keep' if dry_run else 'Kept'} {counted(report.added, 'observation')}{f': {kinds}' if kinds else ''}."
+    )
+    names = names_of(report.roots.values())
+    shown = report.projects.most_common(_PROJECTS_SHOWN)
+    lines += [f"  {names[report.roots[one]] if one in report.roots else one}: {count}" for one, count in shown]
+    rest = len(report.projects) - len(shown)
     notes = (
-        (len(report.projects) > _PROJECTS_SHOWN, f"  and {len(report.projects) - _PROJECTS_SHOWN} more projects"),
-        (sessions, f"Read {report.sessions.total()} session files: {sessions}."),
-        (report.unchanged, f"{report.unchanged} files have not changed since they were taken in."),
-        (report.known, f"{report.known} events were taken in before."),
+        (rest, f"  and {counted(rest, 'more project')}"),
+        (sessions, f"Read {counted(report.sessions.total(), 'session file')}: {sessions}."),
+        (report.unchanged, f"{counted(report.unchanged, 'file')} unchanged since the last time."),
+        (report.known, f"{counted(report.known, 'event')} taken in before."),
         (report.merged, f"{report.merged} said what was known already."),
-        (report.older, f"{report.older} events are older than --since."),
-        (report.switched_off, f"{report.switched_off} events of projects where memory is off were left out."),
-        (report.homeless, f"{report.homeless} events were left out: their session does not tell its folder."),
-        (report.unread, f"{report.unread} files or lines could not be read."),
+        (report.older, f"{counted(report.older, 'event')} older than --since."),
+        (report.switched_off, f"Left out {counted(report.switched_off, 'event')} of projects where memory is off."),
+        (report.homeless, f"Left out {counted(report.homeless, 'event')} of sessions that do not tell their folder."),
+        (report.unread, f"Could not read {counted(report.unread, 'file or line', 'files or lines')}."),
     )
     return "\n".join((*lines, *(note for is_worth_saying, note in notes if is_worth_saying)))

@@ -101,11 +101,11 @@ class _MemoryTools:
         """Keep something; on disk when this answers."""
         project = self._identify(call.session.project_root())
         given = call.text("project_id")
+        if given and may_recall_all():  # a confined call is refused alike, whether the project exists or not
+            given = given if given == project.project_id else self._memory.expect_project(given)
         here = given in ("", project.project_id)
         session_id = self._session_ids.of(call.session) if here else None
         origin = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
-        if not here and may_recall_all():  # a confined call is refused alike, whether the project exists or not
-            self._memory.expect_project(given)
         draft = Draft(
             with_tags(call.text("text"), redact_tags(call.texts("tags"))),
             kind=call.text("kind"),

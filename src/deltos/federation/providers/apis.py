@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.docs.render import shown_path
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.model import BEHIND_NOTE
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,9 @@ class ApiProvider:
         hits = tuple(_hit(hit, asked.root) for hit in searcher.search(asked.query, limit=asked.limit))
         total = len(hits) + (len(hits) >= asked.limit)  # there may be more
         notes = (BEHIND_NOTE.format("parts of APIs"),) if searcher.is_behind else ()
-        return ProviderResults(hits, total, f"{searcher.count_searchable()} parts of API descriptions", notes)
+        return ProviderResults(
+            hits, total, f"{counted(searcher.count_searchable(), 'part')} of API descriptions", notes
+        )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One operation or schema in full."""

@@ -13,6 +13,7 @@ from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.model import COMMITS_MARK
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ class CodeProvider:
             defined = self._definitions(index, asked, foreign) if "graph" in scope else []
             chunks, total, files = self._chunks(index, asked, foreign) if "code" in scope else ([], 0, 0)
             hits = {hit.id: hit for hit in reversed([*defined, *chunks])}
-            searched = f"{files or index.store.file_count()} files of code"
+            searched = f"{counted(files or index.store.file_count(), 'file')} of code"
             notes = freshness.notes_about("code")
             return ProviderResults(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
 

@@ -8,6 +8,7 @@ from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ class DocsProvider:
         """Passages, best first."""
         docs = self._domains.docs
         found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False))
-        searched = "" if found.searched is None else _count(found.searched.chunks, "section")
+        searched = "" if found.searched is None else counted(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
         return ProviderResults(hits, found.total + found.total_is_least, f"{searched or 'sections'} of documentation")
 
@@ -75,7 +76,3 @@ def _hit(passage: Passage, root: Path) -> Hit:
         path=url.partition("#")[0],
         is_near=passage.is_near,
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

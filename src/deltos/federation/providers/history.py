@@ -11,6 +11,7 @@ from deltos.domains.history.state import limits_of
 from deltos.errors import BadRequest, NotFound, NothingToIndex
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.text.counts import counted
 from deltos.text.times import iso
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class HistoryProvider:
         )
         notes = (f"Note: history: {limits}",) if limits and (is_asked_for or not found.hits) else ()
         hits = tuple(_hit(hit, foreign) for hit in found.hits)
-        return ProviderResults(hits, found.matching, f"{known:,} commits", notes)
+        return ProviderResults(hits, found.matching, counted(known, "commit"), notes)
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """A commit's message, files and diff; only of commits that touch the project, and only what lies in it."""

@@ -9,6 +9,7 @@ from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_te
 from deltos.errors import NotFound
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.model import BEHIND_NOTE
+from deltos.text.counts import counted
 from deltos.text.times import iso
 
 if TYPE_CHECKING:
@@ -33,11 +34,12 @@ class MemoryProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Observations, best first."""
         memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
-        where = asked.project_id or project.project_id
+        named = asked.project_id and (memory.find_project(asked.project_id) or asked.project_id)
+        where = named or project.project_id
         found = memory.search(asked.query, where, limit=asked.limit, filters=asked.filters)
         changed = self._changed(memory, project, [hit.observation for hit in found.hits])
         hits = tuple(_hit(hit, changed=hit.observation.place in changed) for hit in found.hits)
-        searched = f"{found.searched} observations"
+        searched = counted(found.searched, "observation")
         if found.elsewhere:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
         aside = memory.store.set_aside

@@ -25,6 +25,7 @@ from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import build_server
 from deltos.server.workbench import Workbench
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,7 +168,7 @@ def _announce(options: HttpOptions, listening: socket.socket, *, tool_count: int
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"{options.scheme}://{host}:{listening.getsockname()[1]}{MCP_PATH}"
     tokens = "bearer token needed" if options.demands_token else "no token needed on this machine"
-    sys.stdout.write(f"deltos mcp: serving {tool_count} tools at {url} ({tokens})\n")
+    sys.stdout.write(f"deltos mcp: serving {counted(tool_count, 'tool')} at {url} ({tokens})\n")
     sys.stdout.flush()
     if options.demands_token and options.scheme == "http":
         sys.stderr.write("deltos mcp: without TLS tokens can be read on the way; put a TLS proxy before it\n")

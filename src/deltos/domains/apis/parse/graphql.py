@@ -15,6 +15,7 @@ from deltos.domains.apis.model import (
     Schema,
 )
 from deltos.domains.apis.prose import first_sentence, split_words
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,4 +154,4 @@ def _unknown_types(schema: GraphqlSchema) -> Iterator[str]:
         if member.type and (name := member.type.strip("[]! \t\n")) not in known
     }
     if unknown:
-        yield f"{len(unknown)} types are used but not defined, such as {min(unknown)}."
+        yield f"{counted(len(unknown), 'type')} used but not defined, such as {min(unknown)}."

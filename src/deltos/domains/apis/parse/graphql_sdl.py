@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.parse.graphql import ROOT_KINDS, Field, GraphqlSchema, TypeDefinition, describe
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription
@@ -51,7 +52,7 @@ class _SdlParser:
             else:
                 skipped += bool(keyword)
         if skipped:
-            self._schema.warnings.append(f"{skipped} words outside any definition were skipped.")
+            self._schema.warnings.append(f"{counted(skipped, 'word')} skipped outside of any definition.")
         return self._schema
 
     def _peek(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.apis.model import ApiParameter, Operation, Schema, SecurityScheme, Tag
 from deltos.domains.apis.prose import first_sentence, is_true, name_from_path, summary_from_path, text_of
 from deltos.domains.apis.refs import ReferenceFollower, escape_token
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -196,7 +197,7 @@ def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
             doubles.append(operation.key)
         seen[shape] = operation.key
     return (
-        [f"{len(doubles)} operations share their method and path shape with another, such as {doubles[0]}."]
+        [f"{counted(len(doubles), 'operation')} with the method and path shape of another, such as {doubles[0]}."]
         if doubles
         else []
     )
