@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,15 +43,12 @@ class SqliteProjects:
         return sorted((index for index in found if index), key=lambda index: -index.synced_at)
 
     def remove(self, root: Path) -> None:
+        # The locks stay, which are empty files: whoever has one open would hold another than those who come later.
         path = self.path(root)
         with try_lock(path.with_suffix(".lock")) as is_held:
             if not is_held:
                 raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
             _delete(path)
-        # No longer held: on Windows an open file cannot be deleted.
-        for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _beside(path, "-lock")):
-            with suppress(OSError):  # the next one who indexes has it open already
-                lock.unlink(missing_ok=True)
 
     def set_aside(self) -> list[SetAside]:
         return [
