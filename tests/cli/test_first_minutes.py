@@ -144,7 +144,8 @@ def test_projects_are_called_by_name_and_forgotten_only_when_that_is_wanted(
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     code, out, _ = ended(["forget-project", str(project)], capsys)
     assert (code, "removed: index of project" in out) == (0, True)
-    assert list((home / "projects").glob("*")) == []
+    left = {(path.suffix, path.stat().st_size) for path in (home / "projects").iterdir()}
+    assert left == {(".lock", 0), (".db-lock", 0)}, "only what keeps two processes from indexing at once"
     assert ended(["code", "search", "clear_cache", "--project", str(project)], capsys)[0] == 0, "it comes back"
 
 
@@ -180,6 +181,8 @@ def test_doctor_mends_a_damaged_index_and_a_client_that_starts_nothing(
     (database,) = (home / "projects").glob("*.db")
     database.write_bytes(b"not a database" * 1000)
     main(["install", "cursor", "--no-hooks", "--command", "/no/such/deltos"])
+    gone = ["--command", "/no/such/deltos", "--profile", "lean"]
+    main(["install", "claude-code", "--no-hooks", "--suggest", "--yes", *gone])
     capsys.readouterr()
     code, out, _ = ended(["doctor"], capsys)
     assert code == 1
@@ -189,6 +192,10 @@ def test_doctor_mends_a_damaged_index_and_a_client_that_starts_nothing(
     code, out, _ = ended(["doctor"], capsys)
     assert (code, "BAD" in out) == (0, False)
     assert "ok   client cursor: starts " in out
+    assert "mcp --profile lean, which answers" in out
+    hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+    assert hooks.keys() == {"PreToolUse"}
+    assert "/no/such" not in str(hooks)
 
 
 def _texts(path: Path) -> Iterator[str]:
