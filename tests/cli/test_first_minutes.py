@@ -20,7 +20,7 @@ from deltos.cli.completion import places_of
 from deltos.cli.main import main, parser
 from deltos.cli.project_names import names_of
 from deltos.cli.terminal import Guarded
-from deltos.cli.wording import name_commands
+from deltos.cli.wording import name_commands, name_commands_in_notes
 from deltos.server.manifest import MANIFEST_PATH
 
 if TYPE_CHECKING:
@@ -310,3 +310,24 @@ def test_the_server_says_on_a_terminal_what_it_waits_for(home: Path) -> None:
     assert process.wait(60) == 0
     process.stderr.close()
     os.close(controller)
+
+
+def test_only_what_answers_say_themselves_names_commands() -> None:
+    code = (
+        "async function show(id) {\n  return loadUser(fetch(id));\n  timeline(around=id) // forget with restore=true\n}"
+    )
+    cut, last = (
+        "showing 3/9 definitions (find_symbol with path finds the rest)",
+        "Next: get_observations(ids) shows full text.",
+    )
+    said = name_commands_in_notes(f"{cut}\n{code}\n{last}")
+    assert said == (
+        "showing 3/9 definitions (`deltos graph find --path` finds the rest)\n"
+        f"{code}\nNext: `deltos memory show ID` shows full text."
+    )
+    for hint in (
+        "Did you mean: get_context, search_docs?",
+        "Nearest: get_stats on line 3.",
+        "a.py defines get_impact.",
+    ):
+        assert name_commands(hint) == hint, "a name of the user's own"
