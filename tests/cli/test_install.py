@@ -274,7 +274,9 @@ def test_uninstalling_all_misses_neither_lonely_hooks_nor_broken_files(
     assert "mcp.json cannot be edited" in capsys.readouterr().err
 
 
-def test_grepping_for_a_symbol_is_answered_once_per_session(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_grepping_for_a_symbol_is_answered_once_per_session(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     environ = {"DELTOS_HOME": str(home / "data")}
 
     def told(session: str, tool: str, **given: str) -> str:
@@ -291,6 +293,30 @@ def test_grepping_for_a_symbol_is_answered_once_per_session(home: Path, capsys: 
     assert "makePlan" in told("b", "Bash", command='rg -n "makePlan" src')
     assert told("c", "Read", file_path="a_b.py") == ""
     assert hook(["PreToolUse"], stdin=io.BytesIO(b"{"), environ=environ) == 0
+    for command in (
+        "grep -n TODO README.md",
+        "rg -A 3 timeout settings.py",
+        "rg -nC 3 --glob my_glob timeout a_b",
+        "agenda show_all",
+        "git log my_branch",
+        "grep 'unclosed my_name",
+        "grep",
+        "rg settings.py",
+    ):
+        assert told("d", "Bash", command=command) == "", command
+    assert told("d", "Grep", pattern="settings.py") == ""
+    project = home / "quiet"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("DELTOS_HOME", environ["DELTOS_HOME"])
+    main(["memory", "off"])
+    capsys.readouterr()
+    assert told("d", "Grep", pattern="make_plan") == ""
+    monkeypatch.chdir(home)
+    assert "make_plan" in told("d", "Bash", command="git grep -n -A 3 -e make_plan src"), (
+        "nothing before spent the hint"
+    )
+    assert "show_all" in told("e", "Bash", command="rg -A 3 -t py 'show_all' | head")
 
 
 def test_a_path_inside_uvs_cache_is_never_written(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,16 @@ class SqliteProjects:
         return sorted((index for index in found if index), key=lambda index: -index.synced_at)
 
     def remove(self, root: Path) -> None:
-        # The locks stay, which are empty files: whoever has one open would hold another than those who come later.
         path = self.path(root)
         with try_lock(path.with_suffix(".lock")) as is_held:
             if not is_held:
                 raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
             _delete(path)
+        if root.is_dir():
+            return  # its locks, empty files, stay: who waits for one now would not exclude those who come later
+        for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _beside(path, "-lock")):
+            with suppress(OSError):
+                lock.unlink(missing_ok=True)
 
     def set_aside(self) -> list[SetAside]:
         return [
