@@ -20,8 +20,9 @@ from deltos.cli.completion import places_of
 from deltos.cli.main import main, parser
 from deltos.cli.project_names import names_of
 from deltos.cli.terminal import Guarded
-from deltos.cli.wording import name_commands
+from deltos.cli.wording import name_commands, name_commands_in_notes
 from deltos.server.manifest import MANIFEST_PATH
+from deltos.store.sqlite.projects import SqliteProjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,7 +145,8 @@ def test_projects_are_called_by_name_and_forgotten_only_when_that_is_wanted(
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     code, out, _ = ended(["forget-project", str(project)], capsys)
     assert (code, "removed: index of project" in out) == (0, True)
-    assert list((home / "projects").glob("*")) == []
+    left = {(path.suffix, path.stat().st_size) for path in (home / "projects").iterdir()}
+    assert left == {(".lock", 0), (".db-lock", 0)}, "only what keeps two processes from indexing at once"
     assert ended(["code", "search", "clear_cache", "--project", str(project)], capsys)[0] == 0, "it comes back"
 
 
@@ -171,6 +173,25 @@ def test_names_are_as_long_as_it_takes_to_tell_projects_apart() -> None:
     assert names_of(roots) == {roots[0]: "a/shop", roots[1]: "b/shop", roots[2]: "site"}
 
 
+def test_a_name_of_several_indexes_is_asked_about(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stores = SqliteProjects(home)
+    for folder in ("a", "b"):
+        (tmp_path / folder / "shop").mkdir(parents=True)
+        store = stores.store_of(tmp_path / folder / "shop")
+        with store.writing() as writer:
+            writer.set_meta({"root": str(tmp_path / folder / "shop"), "project_id": folder, "synced_at": "0"})
+        store.close()
+    assert len(stores.known()) == 2
+    code, _, err = ended(["forget-project", "shop", "--yes"], capsys)
+    assert (code, len(stores.known())) == (2, 2)
+    assert "2 indexes are called shop. Say which: " in err
+    assert all(name in err for name in ("a/shop", "b/shop"))
+    assert ended(["forget-project", "a/shop", "--yes"], capsys)[0] == 0
+    assert [index.root.parent.name for index in stores.known()] == ["b"]
+
+
 def test_doctor_mends_a_damaged_index_and_a_client_that_starts_nothing(
     project: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,16 +200,24 @@ def test_doctor_mends_a_damaged_index_and_a_client_that_starts_nothing(
     main(["index", str(project)])
     (database,) = (home / "projects").glob("*.db")
     database.write_bytes(b"not a database" * 1000)
-    main(["install", "cursor", "--no-hooks", "--command", "/no/such/deltos"])
+    gone = ["--command", "/no/such/deltos", "--profile", "lean"]
+    main(["install", "claude-code", "--no-hooks", "--suggest", "--yes", *gone])
     capsys.readouterr()
     code, out, _ = ended(["doctor"], capsys)
     assert code == 1
-    assert "BAD  client cursor: /no/such/deltos mcp: it does not start (No such file or directory)" in out
+    assert (
+        "BAD  client claude-code: /no/such/deltos mcp --profile lean: it does not start (No such file or directory)"
+        in out
+    )
     assert "`deltos doctor --fix` would: set " in out
     assert ended(["doctor", "--fix", "--yes"], capsys)[0] == 0
     code, out, _ = ended(["doctor"], capsys)
     assert (code, "BAD" in out) == (0, False)
-    assert "ok   client cursor: starts " in out
+    assert "ok   client claude-code: starts " in out
+    assert "mcp --profile lean, which answers" in out
+    hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+    assert hooks.keys() == {"PreToolUse"}
+    assert "/no/such" not in str(hooks)
 
 
 def _texts(path: Path) -> Iterator[str]:
@@ -303,3 +332,24 @@ def test_the_server_says_on_a_terminal_what_it_waits_for(home: Path) -> None:
     assert process.wait(60) == 0
     process.stderr.close()
     os.close(controller)
+
+
+def test_only_what_answers_say_themselves_names_commands() -> None:
+    code = (
+        "async function show(id) {\n  return loadUser(fetch(id));\n  timeline(around=id) // forget with restore=true\n}"
+    )
+    cut, last = (
+        "showing 3/9 definitions (find_symbol with path finds the rest)",
+        "Next: get_observations(ids) shows full text.",
+    )
+    said = name_commands_in_notes(f"{cut}\n{code}\n{last}")
+    assert said == (
+        "showing 3/9 definitions (`deltos graph find --path` finds the rest)\n"
+        f"{code}\nNext: `deltos memory show ID` shows full text."
+    )
+    for hint in (
+        "Did you mean: get_context, search_docs?",
+        "Nearest: get_stats on line 3.",
+        "a.py defines get_impact.",
+    ):
+        assert name_commands(hint) == hint, "a name of the user's own"

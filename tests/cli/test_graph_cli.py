@@ -90,6 +90,15 @@ def test_impact_cycles_context_and_stats_speak_text_and_json(graph: Path, capsys
     assert "callers" in out
     _, out, _ = run(capsys, graph, "context", "f", "--json")
     assert rows(out)
+    _, out, _ = run(capsys, graph, "context", "--json")
+    (whole,) = rows(out)
+    assert (whole["folder"], set(whole["files"])) == (".", set(FILES))
+    _, out, _ = run(capsys, graph, "context", "a.py", "--json")
+    (file,) = rows(out)
+    assert (file["file"], [row["symbol"] for row in file["symbols"]]) == ("a.py", ["f"])
+    _, out, _ = run(capsys, graph, "draw", "f", "--json")
+    (drawn,) = rows(out)
+    assert drawn["svg"].startswith("<svg")
     _, out, _ = run(capsys, graph, "stats")
     assert "python" in out
     _, out, _ = run(capsys, graph, "stats", "--json")

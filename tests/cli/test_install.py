@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from deltos.cli.hook import main as hook
+from deltos.cli.install import find_launch
 from deltos.cli.main import main
 
 
@@ -121,12 +122,12 @@ def test_a_missing_or_unknown_client_is_misuse(home: Path, capsys: pytest.Captur
     assert "Unknown client: emacs" in capsys.readouterr().err
 
 
-def test_help_names_both_commands() -> None:
-    shown = subprocess.run(
-        [sys.executable, "-P", "-m", "deltos", "--help"], capture_output=True, text=True, check=True
-    ).stdout
-    assert "install" in shown
-    assert "uninstall" in shown
+def test_help_names_both_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert "\n    install " in shown
+    assert "\n    uninstall " in shown
 
 
 def test_what_is_found_is_offered_and_several_or_all_can_be_named(
@@ -216,7 +217,89 @@ def test_what_tells_a_model_what_to_do_is_shown_first_and_goes_again(
     assert skill.read_text() == "mine"
 
 
-def test_grepping_for_a_symbol_is_answered_once_per_session(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_paragraph_goes_without_the_users_text_folder_or_changes(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "deltos"  # a project of that name is not ours
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    file = folder / "AGENTS.md"
+    for words in ("install", "uninstall"):
+        assert main([words, "--agents-md", "--yes"]) == 0
+    assert [*folder.iterdir()] == [], "what we wrote, and nobody changed, needs no backup"
+    main(["install", "--agents-md", "--yes"])
+    file.write_text(file.read_text().replace("never secrets", "never secrets, Mary says"))
+    capsys.readouterr()
+    assert main(["uninstall", "--agents-md", "--yes"]) == 0
+    [backup] = folder.iterdir()
+    assert "Mary says" in backup.read_text()
+    assert f"backup:  {backup}" in capsys.readouterr().out
+    file.write_text("before\n\n")
+    main(["install", "--agents-md", "--yes"])
+    whole = file.read_text() + "\nafter\n"
+    file.write_text(whole.replace("grep stays right", "an old rule"))
+    main(["install", "--agents-md", "--yes"])
+    assert file.read_text() == whole, "in the place of the earlier one"
+    main(["uninstall", "--agents-md", "--yes"])
+    assert file.read_text() == "before\n\nafter\n"
+    file.write_text("\n")
+    main(["uninstall", "--agents-md", "--yes"])
+    assert file.exists(), "an empty file of the user stays"
+
+
+def test_rules_name_what_the_profile_lists(home: Path) -> None:
+    skill = home / ".claude" / "skills" / "deltos" / "SKILL.md"
+    left_out = {"get_impact", "search_docs", "get_api_endpoints"}
+    for profile, named in (("full", left_out), ("lean", set())):
+        assert main(["install", "claude-code", "--no-hooks", "--rules", "--yes", "--profile", profile]) == 0
+        assert {name for name in left_out if name in skill.read_text()} == named
+        main(["uninstall", "claude-code"])
+        assert not skill.parent.exists()
+
+
+def test_a_project_never_touches_what_is_the_users_own(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", "")
+    main(["install", "opencode", "cursor", "windsurf"])
+    own = {path: path.read_text() for path in home.rglob("*") if path.is_file()}
+    assert len(own) == 6
+    capsys.readouterr()
+    assert main(["uninstall", "--all", "--project"]) == 1
+    assert capsys.readouterr() == ("", "Nothing was changed.\n")
+    assert main(["install", "--all", "--project"]) == 0, "of which one has no configuration for projects"
+    assert {path.name for path in folder.rglob("*.json")} == {"opencode.json", "mcp.json"}
+    assert main(["uninstall", "--all", "--project"]) == 0
+    assert not [path for path in folder.rglob("*.json") if "deltos" in path.read_text()]
+    assert own == {path: path.read_text() for path in own}
+    for option in ("--hooks", "--suggest", "--rules"):
+        assert main(["install", "claude-code", "--project", option]) == 2
+        assert f"{option} writes the user's own files" in capsys.readouterr().err
+    assert main(["install", "cursor", "--suggest"]) == 2
+    assert "--suggest is a hook of Claude Code" in capsys.readouterr().err
+    assert own == {path: path.read_text() for path in own}
+
+
+def test_uninstalling_all_misses_neither_lonely_hooks_nor_broken_files(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    main(["install", "claude-code"])
+    (home / ".claude.json").write_text("{}")
+    assert main(["uninstall", "--all"]) == 0
+    assert json.loads((home / ".claude" / "settings.json").read_text()) == {}
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").write_text("{")
+    assert main(["uninstall", "--all"]) == 1
+    assert "mcp.json cannot be edited" in capsys.readouterr().err
+
+
+def test_grepping_for_a_symbol_is_answered_once_per_session(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     environ = {"DELTOS_HOME": str(home / "data")}
 
     def told(session: str, tool: str, **given: str) -> str:
@@ -233,6 +316,30 @@ def test_grepping_for_a_symbol_is_answered_once_per_session(home: Path, capsys: 
     assert "makePlan" in told("b", "Bash", command='rg -n "makePlan" src')
     assert told("c", "Read", file_path="a_b.py") == ""
     assert hook(["PreToolUse"], stdin=io.BytesIO(b"{"), environ=environ) == 0
+    for command in (
+        "grep -n TODO README.md",
+        "rg -A 3 timeout settings.py",
+        "rg -nC 3 --glob my_glob timeout a_b",
+        "agenda show_all",
+        "git log my_branch",
+        "grep 'unclosed my_name",
+        "grep",
+        "rg settings.py",
+    ):
+        assert told("d", "Bash", command=command) == "", command
+    assert told("d", "Grep", pattern="settings.py") == ""
+    project = home / "quiet"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("DELTOS_HOME", environ["DELTOS_HOME"])
+    main(["memory", "off"])
+    capsys.readouterr()
+    assert told("d", "Grep", pattern="make_plan") == ""
+    monkeypatch.chdir(home)
+    assert "make_plan" in told("d", "Bash", command="git grep -n -A 3 -e make_plan src"), (
+        "nothing before spent the hint"
+    )
+    assert "show_all" in told("e", "Bash", command="rg -A 3 -t py 'show_all' | head")
 
 
 def test_a_path_inside_uvs_cache_is_never_written(
@@ -247,6 +354,9 @@ def test_a_path_inside_uvs_cache_is_never_written(
     monkeypatch.setenv("PATH", str(cached))
     assert main(["install", "cursor"]) == 2, "nobody agrees to anything"
     assert "uv tool install deltos" in capsys.readouterr().err
+    assert main(["install", "cursor", "--json"]) == 2
+    assert capsys.readouterr().out == "", "data or nothing"
+    assert find_launch("", os.environ) is None, "nor does doctor write it"
     assert not (home / ".cursor").exists()
     stays = home / ".local" / "bin"
     stays.mkdir(parents=True)

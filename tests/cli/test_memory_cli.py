@@ -203,6 +203,9 @@ def test_forget_restore_and_purge(shell: Shell) -> None:
     assert shell.json("search", "thought", code=1) == []
     assert "Restored 1" in shell.run("restore", added["id"])
     shell.run("forget", added["id"])
+    with pytest.raises(SystemExit):
+        shell.run("purge", "--older-than-days", "999999999999")
+    assert shell.json("purge", "--older-than-days", "100000")[0]["purged"] == 0
     assert shell.json("purge") == [{"purged": 1, "is_traceless": True, "copies": []}]
     with pytest.raises(NotFound):
         shell.run("restore", added["id"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +18,11 @@ from deltos.server.manifest import MANIFEST_PATH, Manifest
 from deltos.server.toolbox import open_toolbox
 from deltos.store.sqlite.database import Database, Migration
 from deltos.store.sqlite.migrations import LIBRARY
+from deltos.tool import compact_json
 from tests.calling import Desk
 from tests.server.raw import RawClient
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+REPOSITORY = Path(__file__).parents[2]
 SERVE = "import sys; from deltos.server.front import main; sys.exit(main(sys.argv[1:]))"
 ANNOTATIONS = {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
@@ -38,6 +37,19 @@ def test_the_committed_manifest_is_that_of_the_tools(tmp_path: Path) -> None:
 def test_the_list_of_tools_costs_little(lean: bool, tokens: int) -> None:
     sent = json.dumps(Manifest.load(TOOLSETS, lean=lean).tools_result(), separators=(",", ":"))
     assert estimate_tokens(sent) <= tokens
+
+
+def test_the_readme_tells_what_the_list_of_tools_costs() -> None:
+    """When this fails: `python -m benchmarks.listing`, for benchmarks/RESULTS.md too."""
+    full, lean = (
+        estimate_tokens(compact_json(Manifest.load(TOOLSETS, lean=is_lean).tools_result())) for is_lean in (False, True)
+    )
+    for page, rows in (
+        ("README.md", (f"{full:,} tokens a session, {lean} with", f"| the list of tools | tokens | {full:,} |")),
+        ("benchmarks/RESULTS.md", (f"| deltos | 23 | {full:,} |", f"| deltos --profile lean | 6 | {lean} |")),
+    ):
+        text = (REPOSITORY / page).read_text("utf-8")
+        assert [row for row in rows if row not in text] == []
 
 
 def test_the_lean_profile_lists_what_answers_questions() -> None:

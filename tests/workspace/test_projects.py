@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from deltos.errors import BadArgument, NotFound
+from deltos.store.sqlite.database import move_aside
 from deltos.store.sqlite.project import PROJECT_001, PROJECT_002
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
@@ -127,3 +129,25 @@ def test_an_index_is_named_after_its_folder_and_never_escapes_the_data_folder() 
     assert path(Path("/")).name.startswith("root-")
     assert len(path(Path("/" + "x" * 300)).name) < 70
     assert path(Path("/src/tool")) != path(Path("/lib/tool"))
+
+
+def test_an_index_that_is_removed_or_set_aside_while_it_is_open_is_built_again_by_the_next_question(
+    projects: Projects, tmp_path: Path
+) -> None:
+    index = projects.at(write_files(tmp_path / "root", FILES))
+    path = project_database(index).path
+
+    def ask() -> dict[str, str]:
+        return index.answer(lambda _: texts(index))
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        assert ask() == elsewhere.submit(ask).result() == FILES
+        for take_away in (lambda: projects.stores.remove(index.project.root), lambda: move_aside(path)):
+            take_away()
+            assert elsewhere.submit(ask).result() == ask() == FILES
+        assert path.exists()
+        projects.stores.remove(index.project.root)
+    with ThreadPoolExecutor(1) as newcomer:  # whose first connection would make an empty file
+        assert newcomer.submit(index.store.file_count).result() == 0
+    assert ask() == FILES
+    assert path.with_suffix(".lock").exists()  # or two processes could index at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.cli.command import Subparsers
-    from deltos.clients.table import Client
+    from deltos.clients.install import Presence
+    from deltos.clients.table import Client, Launch, Machine
 
 _LEAST_FREE_BYTES = 500_000_000  # a large repository's index, and SQLite's copies while it writes
 _REBUILT = "It is set aside and built again when it is next used."
@@ -194,12 +195,15 @@ def _mover(path: Path) -> Callable[[], None]:
     return move
 
 
-def _rewriter(client: Client, *, with_hooks: bool) -> Callable[[], None]:
-    from deltos.cli.install import find_launch, this_machine
+def _rewriter(client: Client, machine: Machine, found: Presence, launch: Launch) -> Callable[[], None]:
     from deltos.clients.install import install, write
+    from deltos.clients.trial import trouble_starting
 
     def rewrite() -> None:
-        write(install(client, this_machine(), find_launch(""), with_hooks=with_hooks))
+        # Options of the user stay, unless it is they that keep the server from starting.
+        is_well = not launch.options or not trouble_starting((launch.program, *launch.server_arguments), {})
+        chosen = launch if is_well else replace(launch, options=())
+        write(install(client, machine, chosen, with_hooks=found.has_hooks, suggests=found.suggests))
 
     return rewrite
 
@@ -227,7 +231,7 @@ def _disk(home: Path) -> Finding:
 
 def _clients() -> Iterator[Finding]:
     """For each client that has Deltos, whether what it would start answers."""
-    from deltos.cli.install import this_machine
+    from deltos.cli.install import find_launch, this_machine
     from deltos.clients.install import configured, presence
     from deltos.clients.table import CLIENTS
     from deltos.clients.trial import trouble_starting
@@ -245,13 +249,16 @@ def _clients() -> Iterator[Finding]:
             yield Finding(name, ok=True, detail="its entry names no command (a server elsewhere?)")
         elif not (trouble := trouble_starting(entry.words, entry.variables)):
             yield Finding(name, ok=True, detail=f"starts {' '.join(entry.words)}, which answers")
+        elif (launch := find_launch("", machine.environ)) is None:
+            advice = "run `uv tool install deltos`: this Deltos runs from uv's cache, which uv may empty"
+            yield Finding(name, ok=False, detail=f"{' '.join(entry.words)}: {trouble}; {advice}")
         else:
             yield Finding(
                 name,
                 ok=False,
                 detail=f"{' '.join(entry.words)}: {trouble}",
                 fix=f"write the command of this Deltos into {client.path(machine)}",
-                mend=_rewriter(client, with_hooks=found.has_hooks),
+                mend=_rewriter(client, machine, found, replace(launch, options=entry.options)),
             )
     if without:
         yield Finding("clients", ok=True, detail=f"here without Deltos: {', '.join(without)}; `deltos install` adds it")

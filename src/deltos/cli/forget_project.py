@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.project import KnownIndex, ProjectStores
 
+_MOST_NAMED = 10
 _ANSWERS_YES = ("y", "yes")
 
 
@@ -43,6 +44,10 @@ def _forget(arguments: argparse.Namespace) -> int:
         meant = indexes_meant(word, indexes, Path.cwd())
         if not meant:
             raise NotFound(f"No index is called {word[:100]}", hint="`deltos status` lists them.")
+        if len(meant) > 1:
+            names = names_of(index.root for index in indexes)
+            several = ", ".join(names[index.root] for index in meant[:_MOST_NAMED])
+            raise BadArgument(f"{len(meant)} indexes are called {word[:100]}", hint=f"Say which: {several}.")
         chosen |= {index.place: index for index in meant}
     return _remove([_removal(stores, index, indexes) for index in chosen.values()], arguments)
 

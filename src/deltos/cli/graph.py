@@ -171,7 +171,10 @@ def _draw(arguments: argparse.Namespace) -> int:
         drawn = (impact if arguments.impact else around)(search, arguments.symbol)
     picture = draw_svg(drawn, by_sides=not arguments.impact)
     if arguments.output == "-":
-        sys.stdout.write(picture)
+        if arguments.json:
+            print_json({"svg": picture, "symbols": len(drawn.nodes), "left_out": drawn.left_out})
+        else:
+            sys.stdout.write(picture)
         return 0
     Path(arguments.output).write_text(picture, "utf-8", newline="\n")
     shown = {"file": arguments.output, "symbols": len(drawn.nodes), "left_out": drawn.left_out}
@@ -190,7 +193,11 @@ def _context(arguments: argparse.Namespace) -> int:
 
     with _opened(arguments) as (search, page, links):
         if (scope := search.scope(arguments.symbol)) is not None:
-            print(name_commands_in_notes(_map(search, scope, links, page)))
+            told = _map(search, scope, links, page)
+            if arguments.json:
+                print_json(_scope(search, scope, told))
+            else:
+                print(name_commands_in_notes(told))
             return 0
         for target in search.targets(arguments.symbol):
             context = search.context(target)
@@ -249,6 +256,16 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
         bar.clear()
         page = BudgetedLines(token_budget=app.config.token_budget, notes=freshness.notes_about("graph"))
         yield app.graph_search(index), page, app.links
+
+
+def _scope(search: GraphSearch, scope: Scope, told: str) -> JsonObject:
+    """A file with its definitions, or a folder with its files; `map` is what people read."""
+    if scope.is_file:
+        rows = search.reader.symbols_in(scope.path)
+        return {"file": scope.path, "symbols": [_symbol(row) for row in rows], "map": told}
+    inside = f"{scope.path}/" if scope.path else ""
+    files = [path for path in search.reader.paths() if path.startswith(inside)]
+    return {"folder": scope.path or ".", "files": files, "map": told}
 
 
 def _symbol(row: Symbol) -> JsonObject:

@@ -80,7 +80,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     if event_name == "PreToolUse":
         from deltos.cli.suggest import suggestion
 
-        return suggestion(stdin.read(_LARGEST_REQUEST + 1), settings.home)
+        return suggestion(stdin.read(_LARGEST_REQUEST + 1), settings, Path.cwd())
     from deltos.domains.memory.capture import capture_into
     from deltos.domains.memory.payload import LARGEST_INPUT
     from deltos.workspace.identity import identify

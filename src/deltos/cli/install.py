@@ -17,10 +17,14 @@ from deltos.errors import BadArgument, NotFound
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
+    from typing import TextIO
 
     from deltos.cli.command import Subparsers
     from deltos.clients.install import Edit, Presence
     from deltos.clients.table import Client, Launch, Machine
+
+_SUGGESTED_TO = "claude-code"
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -56,7 +60,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    from deltos.clients.install import agents_paragraph, install, rules
+    from deltos.clients.install import agents_paragraph, install
 
     if arguments.list:
         return _list(this_machine(), as_json=arguments.json)
@@ -64,21 +68,48 @@ def _install(arguments: argparse.Namespace) -> int:
         raise BadArgument("--hooks and --no-hooks contradict each other")
     machine = this_machine()
     clients = _chosen(arguments, machine)
+    _refuse_what_would_be_left_out(arguments, clients)
     if not clients and not arguments.agents_md:
-        print("Nothing was changed.", file=sys.stderr)
-        return 1
+        return _nothing_changed()
     plans: list[tuple[Client | None, list[Edit]]] = []
     if clients:
-        launch = replace(_launch(arguments, machine), profile=arguments.profile)
+        options = ("--profile", arguments.profile) if arguments.profile else ()
+        launch = replace(_launch(arguments, machine), options=options)
         for client in clients:
-            if arguments.hooks and client.hooks is None and client.plugin is None:
-                raise BadArgument(f"{client.title} has no hooks", hint="Leave --hooks out to add the server.")
-            suggests = arguments.suggest and client.name == "claude-code"
+            suggests = arguments.suggest and client.name == _SUGGESTED_TO
             edits = install(client, machine, launch, with_hooks=not arguments.no_hooks, suggests=suggests)
-            plans.append((client, [*edits, *(rules(client, machine) if arguments.rules else ())]))
+            plans.append((client, [*edits, *(_rules(client, machine, arguments) if arguments.rules else ())]))
     if arguments.agents_md:
         plans.append((None, agents_paragraph(Path.cwd())))
     return _carry_out_all(plans, arguments, nothing="already has Deltos")
+
+
+def _rules(client: Client, machine: Machine, arguments: argparse.Namespace) -> list[Edit]:
+    from deltos.clients.install import rules
+
+    if client.rules is None and not arguments.clients:  # one of --all
+        print(f"{client.title} has no file for rules of its own.", file=sys.stderr)
+        return []
+    return rules(client, machine, profile=arguments.profile)
+
+
+def _refuse_what_would_be_left_out(arguments: argparse.Namespace, clients: list[Client]) -> None:
+    """An option that cannot be followed is an error; --all means those for which it can be."""
+    if arguments.project:
+        for option in ("hooks", "suggest", "rules"):
+            if getattr(arguments, option):
+                hint = "Use --agents-md." if option == "rules" else f"Leave --project out, or --{option}."
+                raise BadArgument(f"--{option} writes the user's own files, --project those of this folder", hint=hint)
+    if arguments.suggest and not any(client.name == _SUGGESTED_TO for client in clients):
+        raise BadArgument("--suggest is a hook of Claude Code", hint=f"Name {_SUGGESTED_TO}, or leave --suggest out.")
+    for client in clients if arguments.hooks and arguments.clients else ():
+        if client.hooks is None and client.plugin is None:
+            raise BadArgument(f"{client.title} has no hooks", hint="Leave --hooks out to add the server.")
+
+
+def _nothing_changed() -> int:
+    print("Nothing was changed.", file=sys.stderr)
+    return 1
 
 
 def _uninstall(arguments: argparse.Namespace) -> int:
@@ -86,6 +117,8 @@ def _uninstall(arguments: argparse.Namespace) -> int:
 
     machine = this_machine()
     clients = _chosen(arguments, machine, only_having=True)
+    if not clients and not arguments.agents_md:
+        return _nothing_changed()
     plans: list[tuple[Client | None, list[Edit]]] = [
         (client, [*uninstall(client, machine), *rules(client, machine, remove=True)]) for client in clients
     ]
@@ -99,16 +132,19 @@ def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_having: boo
     from deltos.clients.install import presence
     from deltos.clients.table import CLIENTS, client_named, in_folder
 
+    def placed(client: Client) -> Client:
+        return in_folder(client, Path.cwd()) if arguments.project else client
+
     if arguments.clients:
-        named = [client_named(name) for name in arguments.clients]
-    elif arguments.agents_md and not arguments.all:
+        return [placed(client_named(name)) for name in arguments.clients]
+    if arguments.agents_md and not arguments.all:
         return []
+    known = [client for client in CLIENTS if client.in_project or not arguments.project]
+    if only_having:  # whoever left something here, also if the client itself is gone
+        found = [client for client in known if presence(placed(client), machine).has_anything]
     else:
-        found = [client for client in CLIENTS if is_here(client, machine)]
-        if only_having:
-            found = [client for client in found if presence(client, machine).has_server]
-        named = found if arguments.all else _picked(found, arguments)
-    return [in_folder(client, Path.cwd()) for client in named] if arguments.project else named
+        found = [client for client in known if is_here(client, machine)]
+    return [placed(client) for client in (found if arguments.all else _picked(found, arguments))]
 
 
 def is_here(client: Client, machine: Machine) -> bool:
@@ -145,13 +181,27 @@ def this_machine() -> Machine:
     return Machine(Path.home(), os.environ, sys.platform)
 
 
-def find_launch(command: str) -> Launch:
-    """The command to write: absolute, because editors started from a desktop do not know the shell's PATH."""
+def find_launch(command: str, environ: Mapping[str, str]) -> Launch | None:
+    """The command to write, absolute: editors started from a desktop do not know the shell's PATH.
+
+    None where the only one lies in uv's cache, which uv may empty.
+    """
     from deltos.clients.table import Launch
+    from deltos.clients.uv import installed_tool, is_in_cache
 
     if command:
         words = shlex.split(command, posix=sys.platform != "win32")
         return Launch(words[0], tuple(words[1:]))
+    launch = _this_command()
+    if not is_in_cache(Path(launch.program), environ):
+        return launch
+    tool = installed_tool(environ)
+    return None if tool is None else Launch(str(tool))
+
+
+def _this_command() -> Launch:
+    from deltos.clients.table import Launch
+
     script = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
     if script.exists():
         return Launch(str(script))
@@ -164,31 +214,29 @@ def find_launch(command: str) -> Launch:
 def _launch(arguments: argparse.Namespace, machine: Machine) -> Launch:
     """What to write: in a project, which others check out, a name; elsewhere a path that will still be there."""
     from deltos.clients.table import Launch
-    from deltos.clients.uv import install_tool, installed_tool, is_in_cache
+    from deltos.clients.uv import install_tool
 
     if arguments.project and not arguments.command:
         return Launch("deltos")
-    launch = find_launch(arguments.command)
-    if arguments.command or not is_in_cache(Path(launch.program), machine.environ):
+    if (launch := find_launch(arguments.command, machine.environ)) is not None:
         return launch
-    if (tool := installed_tool(machine.environ)) is not None:
-        return Launch(str(tool))
     from deltos import __version__
 
     told = "This Deltos runs from uv's cache, which uv may empty."
     if arguments.dry_run:
         raise BadArgument(told, hint="Run `uv tool install deltos` first.")
-    print(f"{told} `uv tool install deltos` makes one that stays, and starts without asking for packages.")
-    if not arguments.yes and not _agrees("Install it now? [Y/n] "):
+    out = sys.stderr if arguments.json else sys.stdout
+    print(f"{told} `uv tool install deltos` makes one that stays, and starts without asking for packages.", file=out)
+    if not arguments.yes and not _agrees("Install it now? [Y/n] ", out):
         raise BadArgument("There is no Deltos that stays", hint="Run `uv tool install deltos`, then `deltos install`.")
     return Launch(str(install_tool(f"deltos=={__version__}")))
 
 
-def _agrees(question: str) -> bool:
+def _agrees(question: str, out: TextIO) -> bool:
     """Whether the user agrees, who is asked only at a terminal."""
     if not sys.stdin.isatty():
         return False
-    print(question, end="", flush=True)
+    print(question, end="", flush=True, file=out)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
@@ -197,8 +245,7 @@ def _carry_out_all(
 ) -> int:
     """Write what changes; nothing of any client where one cannot be edited, or where the user does not agree."""
     if not _may_write([edit for _, edits in plans for edit in edits if edit.is_change], arguments):
-        print("Nothing was changed.", file=sys.stderr)
-        return 1
+        return _nothing_changed()
     for client, edits in plans:
         title = client.title if client else str(Path.cwd() / "AGENTS.md")
         after = client.afterwards if client and "already" in nothing else ""
@@ -213,7 +260,7 @@ def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
         return True
     for edit in changing:
         print(edit.diff())
-    return arguments.yes or not sys.stdin.isatty() or _agrees("Write that? [Y/n] ")
+    return arguments.yes or not sys.stdin.isatty() or _agrees("Write that? [Y/n] ", sys.stdout)
 
 
 def _carry_out(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:

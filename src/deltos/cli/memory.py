@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from deltos.cli.command import add_group, add_limit, add_verb, batch_queries, number_in, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.terminal import harmless_json
-from deltos.cli.wording import name_commands_in_notes
+from deltos.cli.wording import name_commands_in_note, name_commands_in_notes
 from deltos.data_folder import data_folder
 from deltos.digest import sha256
 from deltos.domains.memory.capture import project_root
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 _MOST_RESULTS = 20
 _SHOWN_BEFORE_FORGETTING = 20
 _SINCE_LAST = "last"
+_MOST_DAYS = 100_000  # 274 years; SQLite's integers end at some point
 _SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
 
 
@@ -101,7 +102,10 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     supersede.add_argument("newer", metavar="NEWER_ID")
     purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good")
     purge.add_argument(
-        "--older-than-days", type=number_in(0), default=0, help="only those forgotten at least that long ago"
+        "--older-than-days",
+        type=number_in(0, _MOST_DAYS),
+        default=0,
+        help="only those forgotten at least that long ago",
     )
 
 
@@ -278,7 +282,7 @@ def _forget(args: argparse.Namespace) -> int:
             print("Nothing was forgotten.", file=sys.stderr)
             return 1
         lookup = memory.forget([row.id for row in rows], project_id=project_id)
-    _report(args, _facts(lookup), forgotten_text(lookup, restored=False))
+    _report(args, _facts(lookup), name_commands_in_note(forgotten_text(lookup, restored=False)))
     return 0
 
 
@@ -309,7 +313,7 @@ def _restore(args: argparse.Namespace) -> int:
 def _hide(args: argparse.Namespace, *, restore: bool) -> int:
     with _memory() as memory:
         lookup = _known(args, memory.forget(args.ids, restore=restore, project_id=_project_id(args, memory)))
-    _report(args, _facts(lookup), forgotten_text(lookup, restored=restore))
+    _report(args, _facts(lookup), name_commands_in_note(forgotten_text(lookup, restored=restore)))
     return 0
 
 

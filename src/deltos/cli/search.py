@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_limit, add_project, add_verb, batch_queries, opened_app, print_json
 from deltos.cli.looks import MARKED, Styled, print_styled
 from deltos.cli.progress_bar import ProgressBar
-from deltos.cli.wording import name_commands_in_notes
+from deltos.cli.wording import name_commands_in_note
 from deltos.config import TOOLSETS
 from deltos.errors import BadArgument
 
@@ -62,10 +62,11 @@ def _answer_one(app: App, arguments: argparse.Namespace) -> int:
         for result in results:
             print_json(result)
     elif not results:
-        print(name_commands_in_notes(answer[0]))
+        note = answer[1].get("note", "")
+        print(answer[0].removesuffix(note) + name_commands_in_note(note))
     else:
         for note in (*filter(None, [answer[1].get("showing")]), *answer[1].get("notes", ())):
-            print(name_commands_in_notes(note))
+            print(name_commands_in_note(note))
         for result in results:
             print_styled(
                 Styled(f"{result['score']:.2f} "), Styled(result["id"], MARKED), Styled(f"  {result['title']}")

@@ -52,14 +52,40 @@ _COMMANDS = {
 }
 
 
+# How the lines begin that answers say of themselves; all others may quote code, pages or memories.
+_NOTES = (
+    "Next: ",
+    "showing ",
+    "and perhaps more: ",
+    "Not complete: ",
+    "The crawl goes on ",
+    "No documentation sources ",
+)
+_NOTES += ("No API descriptions ", "Note: ", "crawl_status tells ")
+_INSIDE_A_NOTE = ("shortened to fit (search_docs with types=['schema'] shows a schema whole)", "its process died ")
+# Hints that list names of the user's own.
+_LISTS = ("Did you mean", "Nearest: ", "Known", "Such as ", "Say which: ")
+
+
 def name_commands(text: str) -> str:
-    """A text of ours, such as a hint, with commands in the place of tools."""
-    text = name_commands_in_notes(text)
+    """A text of ours, such as a hint, with commands in the place of tools; what it lists of the user's stays."""
+    if text.startswith(_LISTS) or " defines " in text:
+        return text
+    text = name_commands_in_note(text)
     return re.sub(rf"\b(?:{'|'.join(_COMMANDS)})\b", lambda found: f"`{_COMMANDS[found[0]]}`", text)
 
 
-def name_commands_in_notes(text: str) -> str:
-    """An answer whose notes name commands; what it quotes, in which tools have other meanings, stays as it is."""
+def name_commands_in_note(note: str) -> str:
+    """A note that is all ours, with commands in the place of tools."""
     for phrase, said in _PHRASES.items():
-        text = text.replace(phrase, said)
-    return text
+        note = note.replace(phrase, said)
+    return note
+
+
+def name_commands_in_notes(answer: str) -> str:
+    """An answer whose notes name commands; the lines that it quotes, in which tools have other meanings, stay."""
+    return "\n".join(name_commands_in_note(line) if _is_note(line) else line for line in answer.split("\n"))
+
+
+def _is_note(line: str) -> bool:
+    return line.startswith(_NOTES) or any(phrase in line for phrase in _INSIDE_A_NOTE)

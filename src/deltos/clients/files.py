@@ -51,16 +51,20 @@ def read(path: Path, *, project: Path | None = None) -> Original:
         raise BadConfiguration(f"{path} cannot be read ({refused.reason})") from None
 
 
-def remove(original: Original) -> None:
-    """Take a file away that is whole ours, and its folder when nothing else is in it."""
+def remove(original: Original, *, keeps_copy: bool, owns_folder: bool) -> Path | None:
+    """Take a file away, and with `owns_folder` its folder when nothing else is in it; the backup's path."""
     try:
+        _refuse_if_changed(original)
+        backup = _back_up(original) if keeps_copy else None
         original.path.unlink(missing_ok=True)
     except OSError as exc:
         raise StoreUnwritable(
             f"{original.path} could not be removed ({exc.strerror})", hint="Check the folder's permissions."
         ) from None
-    with contextlib.suppress(OSError):  # others have files there
-        original.path.parent.rmdir()
+    if owns_folder:
+        with contextlib.suppress(OSError):  # others have files there
+            original.path.parent.rmdir()
+    return backup
 
 
 def replace(original: Original, content: bytes) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.config import LEAN_TOOLS, PROFILES
 from deltos.errors import BadConfiguration
 
 if TYPE_CHECKING:
@@ -15,15 +16,17 @@ _DESCRIPTION = (
     "Find code, callers, documentation and earlier decisions with the deltos MCP tools, before grep and whole files."
 )
 
-_TABLE = """\
-| to find out | call |
-|---|---|
-| where something is done, by meaning, name, "literal" or /regex/ | `search_code` |
-| who calls or uses a symbol, complete or not | `find_references` |
-| what a symbol is, with callers, callees and members | `get_context` |
-| what a change affects | `get_impact` |
-| how a library or an API is used, with citations | `search_docs`, `get_api_endpoints` |
-| what was decided or learned before, and in which commit | `search`, then `fetch` |"""
+_HEAD = "| to find out | call |\n|---|---|"
+_ROWS = (
+    ('where something is done, by meaning, name, "literal" or /regex/', ("search_code",)),
+    ("who calls or uses a symbol, complete or not", ("find_references",)),
+    ("what a symbol is, with callers, callees and members", ("get_context",)),
+    ("what a change affects", ("get_impact",)),
+    ("how a library or an API is used, with citations", ("search_docs", "get_api_endpoints")),
+)
+_LAST_ROW = "| what was decided or learned before, and in which commit | `search`, then `fetch` |"
+# Which toolsets a server offers is set where it starts: the table names tools of all.
+_WHERE_LISTED = "Call those that are listed to you; `search` looks in all that is switched on."
 
 _RULES = """\
 - Ask once in plain words or by name; the answer has the code, so read files only where it is not enough.
@@ -32,31 +35,60 @@ _RULES = """\
 - `remember` what the user decided or what took long to find out; never secrets."""
 
 
-def rules_text() -> str:
-    """The file that a client's model reads: when to use which tool, in at most 40 lines."""
+def rules_text(profile: str = "") -> str:
+    """The file that a client's model reads: when to use which tool of that profile, in at most 40 lines."""
     head = f"---\nname: deltos\ndescription: {_DESCRIPTION}\n---"
-    return f"{head}\n\n{MARK}\n# Deltos\n\n{_TABLE}\n\n{_RULES}\n"
+    return f"{head}\n\n{MARK}\n# Deltos\n\n{_table(profile)}\n\n{_RULES}\n"
 
 
 def with_paragraph(text: str) -> str:
     """The text of an AGENTS.md with our paragraph at its end, or in the place of an earlier one."""
-    paragraph = f"{MARK}\n## Code search, graph and memory: deltos\n\n{_TABLE}\n\n{_RULES}\n{_END}\n"
-    rest = without_paragraph(text)
-    gap = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
-    return f"{rest}{gap}{paragraph}"
+    paragraph = f"{MARK}\n## Code search, graph and memory: deltos\n\n{_table()}\n\n{_RULES}\n{_END}"
+    if (earlier := _split(text)) is not None:
+        before, after = earlier
+        return f"{before}{paragraph}{after}"
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    return f"{text}{gap}{paragraph}\n"
 
 
 def without_paragraph(text: str) -> str:
-    """The text without our paragraph."""
+    """The text without our paragraph; what stood before and after it stays apart by an empty line."""
+    if (found := _split(text)) is None:
+        return text
+    before, after = found[0].rstrip("\r\n"), found[1].lstrip("\r\n")
+    if not before.strip():
+        return after
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    return f"{before}{line_end}{line_end}{after}" if after.strip() else f"{before}{line_end}"
+
+
+def _split(text: str) -> tuple[str, str] | None:
+    """What stands before our paragraph, and after it; None where there is none."""
     before, mark, after = text.partition(MARK)
     if not mark:
-        return text
+        return None
     _, end, rest = after.partition(_END)
     if not end:
         raise BadConfiguration("the end of the paragraph about deltos is gone", hint="Remove the paragraph by hand.")
-    return (before.rstrip("\n") + "\n" if before.strip() else "") + rest.lstrip("\n")
+    return before, rest
+
+
+def _table(profile: str = "") -> str:
+    """Which tool is for what, as far as the profile lists it; `search` answers for those that it does not."""
+    is_lean = profile == "lean"
+    rows = [
+        f"| {what} | {', '.join(f'`{name}`' for name in names)} |"
+        for what, names in _ROWS
+        if not is_lean or LEAN_TOOLS.issuperset(names)
+    ]
+    return "\n".join([_HEAD, *rows, _LAST_ROW, *(() if is_lean else ("", _WHERE_LISTED))])
 
 
 def is_ours(original: files.Original) -> bool:
     """Whether a file of rules was written by us, and may be replaced or removed."""
     return original.content is None or MARK in original.text
+
+
+def is_unchanged(text: str) -> bool:
+    """Whether a file says only what we write: then nobody misses it."""
+    return text in (with_paragraph(""), *map(rules_text, PROFILES))

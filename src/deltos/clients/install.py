@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.clients import files
 from deltos.clients.formats import JSON, Change, Format, Put, Remove, change_text, read_table
-from deltos.clients.guidance import is_ours, rules_text, with_paragraph, without_paragraph
+from deltos.clients.guidance import is_ours, is_unchanged, rules_text, with_paragraph, without_paragraph
 from deltos.clients.table import SERVER_NAME, SUGGESTING
 from deltos.errors import BadArgument, BadConfiguration
 
@@ -35,6 +35,8 @@ class Edit:
     original: files.Original
     content: bytes
     is_removal: bool = False  # the file was ours alone, and goes
+    is_unchanged: bool = False  # it says only what we write: no backup is needed
+    owns_folder: bool = False  # the folder was made for it, and goes too
 
     @property
     def path(self) -> Path:
@@ -61,8 +63,14 @@ class Presence:
 
     has_file: bool
     has_server: bool = False
-    has_hooks: bool = False
+    has_hooks: bool = False  # those that feed memory
+    suggests: bool = False
     trouble: str = ""
+
+    @property
+    def has_anything(self) -> bool:
+        """Whether `uninstall` has something to do or to say."""
+        return self.has_server or self.has_hooks or self.suggests or bool(self.trouble)
 
 
 def install(
@@ -104,7 +112,9 @@ def _plugin_removals(plugin: Plugin | None, machine: Machine) -> list[Edit]:
         return []
     original = files.read(plugin.path(machine))
     is_there = original.content is not None and plugin.is_own(original.text)
-    return [Edit(original, b"", is_removal=True)] if is_there else []
+    if not is_there:
+        return []
+    return [Edit(original, b"", is_removal=True, is_unchanged=plugin.is_unchanged(original.text))]
 
 
 def presence(client: Client, machine: Machine) -> Presence:
@@ -112,13 +122,19 @@ def presence(client: Client, machine: Machine) -> Presence:
     try:
         original = files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))
-        hooks = client.hooks is not None and bool(
-            _hook_removals(read_table(JSON, files.read(client.hooks.path(machine)).text))
-        )
-        hooks = hooks or bool(_plugin_removals(client.plugin, machine))
+        events = _own_events(client, machine)
+        hooks = bool(events - {SUGGESTING.name}) or bool(_plugin_removals(client.plugin, machine))
     except BadConfiguration as exc:
         return Presence(has_file=True, trouble=str(exc))
-    return Presence(original.content is not None, server, hooks)
+    return Presence(original.content is not None, server, hooks, SUGGESTING.name in events)
+
+
+def _own_events(client: Client, machine: Machine) -> set[str]:
+    """The events of a client that `deltos hook` is told."""
+    if client.hooks is None:
+        return set()
+    held = _table_at(read_table(JSON, files.read(client.hooks.path(machine)).text), "hooks") or {}
+    return {event for event, entries in held.items() if any(_own_handlers(event, entries))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +143,11 @@ class Entry:
 
     words: tuple[str, ...]
     variables: dict[str, str]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What the server is started with, such as a profile."""
+        return self.words[self.words.index("mcp") + 1 :] if "mcp" in self.words else ()
 
 
 def configured(client: Client, machine: Machine) -> Entry | None:
@@ -147,15 +168,17 @@ def configured(client: Client, machine: Machine) -> Entry | None:
 
 def write(edits: list[Edit]) -> list[Path]:
     """Write the files that change; the paths of the backups."""
-    for edit in edits:
-        if edit.is_removal:
-            files.remove(edit.original)
-    changing = [edit for edit in edits if edit.is_change and not edit.is_removal]
-    backups = [files.replace(edit.original, edit.content) for edit in changing]
+    backups = [_write(edit) for edit in edits if edit.is_change]
     return [backup for backup in backups if backup is not None]
 
 
-def rules(client: Client, machine: Machine, *, remove: bool = False) -> list[Edit]:
+def _write(edit: Edit) -> Path | None:
+    if edit.is_removal:
+        return files.remove(edit.original, keeps_copy=not edit.is_unchanged, owns_folder=edit.owns_folder)
+    return files.replace(edit.original, edit.content)
+
+
+def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool = False) -> list[Edit]:
     """The client's file of rules, written or removed; a file of that name that is not ours is refused."""
     if client.rules is None:
         if remove:
@@ -166,9 +189,18 @@ def rules(client: Client, machine: Machine, *, remove: bool = False) -> list[Edi
         if remove:
             return []
         raise BadConfiguration(f"{original.path} was written by somebody else", hint="It was left untouched.")
-    if remove:
-        return [Edit(original, b"", is_removal=True)] if original.content is not None else []
-    return [Edit(original, rules_text().encode())]
+    if not remove:
+        return [Edit(original, rules_text(profile).encode())]
+    if original.content is None:
+        return []
+    owns_folder = original.path.parent.name == SERVER_NAME  # a skill has one
+    return [_removal(original, owns_folder=owns_folder)]
+
+
+def _removal(original: files.Original, *, owns_folder: bool = False) -> Edit:
+    """A text for models goes as a whole."""
+    unchanged = is_unchanged(original.text)
+    return Edit(original, b"", is_removal=True, is_unchanged=unchanged, owns_folder=owns_folder)
 
 
 def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
@@ -177,7 +209,9 @@ def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
     text = without_paragraph(original.text) if remove else with_paragraph(original.text)
     if original.content is None and remove:
         return []
-    return [Edit(original, original.encode(text), is_removal=remove and not text.strip())]
+    if remove and not text.strip() and text != original.text:
+        return [_removal(original)]
+    return [Edit(original, original.encode(text))]
 
 
 def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list[Edit]:

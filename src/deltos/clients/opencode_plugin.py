@@ -72,3 +72,12 @@ def plugin_text(launch: Launch) -> str:
 def is_own(text: str) -> bool:
     """Whether a file is this plugin, of whatever version."""
     return text.startswith(FIRST_LINE)
+
+
+def is_unchanged(text: str) -> bool:
+    """Whether a file says what we write, for whatever command."""
+    return _without_command(text) == _without_command(FIRST_LINE + _TEXT)
+
+
+def _without_command(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("const COMMAND = ")]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.clients.formats import JSON, TOML, YAML, Format
-from deltos.clients.opencode_plugin import is_own, plugin_text
+from deltos.clients.opencode_plugin import is_own, is_unchanged, plugin_text
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The command that starts Deltos."""
+    """The command that starts Deltos, and options of its server."""
 
     program: str
     arguments: tuple[str, ...] = ()
-    profile: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def server_arguments(self) -> list[str]:
         """What follows the program to start the server."""
-        return [*self.arguments, "mcp", *(("--profile", self.profile) if self.profile else ())]
+        return [*self.arguments, "mcp", *self.options]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ class Plugin:
     path: Callable[[Machine], Path]
     text: Callable[[Launch], str]
     is_own: Callable[[str], bool]
+    is_unchanged: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +287,7 @@ _OPENCODE_PLUGIN = Plugin(
     lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "opencode" / "plugin" / "deltos.js",
     plugin_text,
     is_own,
+    is_unchanged,
 )
 
 CLIENTS = (

@@ -145,6 +145,15 @@ def test_programs_are_found_behind_what_starts_them() -> None:
         ("aws account enable-region --region-name eu-central-2", Effect.CHANGES),
         ("gcloud run services update web --memory 1Gi", Effect.CHANGES),
         ("aws ec2 describe-instances", Effect.TRIES),
+        ("gcloud run services list", Effect.TRIES),
+        ("gcloud run deploy web", Effect.CHANGES),
+        ("gcloud storage buckets create logs-bucket", Effect.CHANGES),
+        ("aws deploy list-deployments", Effect.TRIES),
+        ("aws s3 ls s3://x", Effect.TRIES),
+        ("aws s3 cp a s3://x", Effect.CHANGES),
+        ("consul kv get set", Effect.TRIES),
+        ("fly logs", Effect.TRIES),
+        ("fly deploy", Effect.CHANGES),
     ],
 )
 def test_what_a_request_to_a_forge_does(command: str, effect: Effect) -> None:

@@ -87,3 +87,15 @@ def test_a_plan_is_not_hidden_because_one_step_is_taken_back_but_says_so(notes: 
     lines = text.splitlines()
     assert lines[2] == f"2. Dual-write for one release (no longer: {taken_back})"
     assert (lines[1], lines[3]) == ("1. Add a table for moorings", "3. Drop Redis")
+
+
+def test_records_of_what_happened_and_what_is_pinned_keep_their_text(notes: Notes, memory: Memory) -> None:
+    steps = "\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
+    measured, fixed, pinned = (f"{head}{steps}" for head in ("Measured with k6", "Fixed: k6 works now.", "The plan:"))
+    notes.keep(measured, kind="finding")
+    notes.keep(fixed, kind="finding")
+    memory.pin([notes.keep(pinned, kind="decision")], project_id="p")
+    notes.keep("Harbour in spring:\n- paint the boats\n- dual-write of the queue\n- sell the crane", kind="decision")
+    notes.keep("I changed my mind about the dual write of the queue: skip it.", kind="decision")
+    assert {measured, fixed, pinned} <= set(notes.texts())
+    assert sum("(no longer: " in text for text in notes.texts()) == 1

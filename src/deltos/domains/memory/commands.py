@@ -91,6 +91,7 @@ _CHANGING_VERBS = frozenset(
     "register deregister deploy apply import upload run scale resize assign grant revoke tag untag rotate restore "
     "promote publish rm".split()
 )
+_LOOKING_VERBS = frozenset("list ls describe get show read logs status tail".split())
 _MOST_VERB_WORDS = 4  # services and resources come before the verb
 _MEASURING = frozenset(
     "hyperfine k6 ab wrk wrk2 hey oha vegeta bombardier siege locust artillery autocannon iperf iperf3 sysbench "
@@ -253,17 +254,26 @@ def _effect_of_part(words: list[str]) -> Effect:
         len(words) > 2 and words[2] in _LOOKING_THIRD.get((program, second), "").split()
     ):
         return Effect.LOOKS
+    if program in _CLOUD_PROGRAMS and (effect := _effect_in_cloud(words[1 : 1 + _MOST_VERB_WORDS])) is not None:
+        return effect
     if program in _CHANGING or second in _CHANGING_SECOND.get(program, "").split():
         return Effect.CHANGES
     if program in _LOOKING:
         return Effect.LOOKS
-    if program in _CLOUD_PROGRAMS and any(map(_is_changing_verb, words[1 : 1 + _MOST_VERB_WORDS])):
-        return Effect.CHANGES
     return Effect.TRIES
 
 
-def _is_changing_verb(word: str) -> bool:
-    return word.split("-", 1)[0] in _CHANGING_VERBS
+def _effect_in_cloud(words: list[str]) -> Effect | None:
+    """What the first verb does; services come before it, some of which are called like one: `run`, `deploy`, `logs`.
+
+    To look there is to try: why a cloud refuses to answer is worth knowing.
+    """
+    verbs = [word.split("-", 1)[0] for word in words]
+    known = [at for at, verb in enumerate(verbs) if verb in _CHANGING_VERBS or verb in _LOOKING_VERBS]
+    if not known:
+        return None
+    is_service = known[0] == 0 and len(known) > 1 and "-" not in words[0]
+    return Effect.TRIES if verbs[known[is_service]] in _LOOKING_VERBS else Effect.CHANGES
 
 
 def _second_word(program: str, words: list[str]) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # replaced.
 _STATEMENTS = ("decision", "preference", "note", "request", "finding")
 _EDIT = "Edited "
+_HAPPENED = ("Fixed: ", "Measured with ")  # records of what happened: a later decision does not change what was
 _LOOKED_AT = 400  # newest statements of a project that a correction is compared with
 _EDITS_LOOKED_AT = 100
 # A longer text says more than what is replaced: hiding it would lose the rest.
@@ -108,6 +109,8 @@ def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> 
         lines = row.text.split("\n")
         if len(lines) < _FEWEST_LIST_LINES or len(row.text) > _LONGEST_LIST:
             continue
+        if row.pinned_at is not None or row.text.startswith(_HAPPENED):
+            continue  # what the user pinned changes only when the user says so
         told = [_with_word(line, since, corrections) for line in lines]
         if told != lines:
             found.append(Amended(row, "\n".join(told)))
@@ -138,7 +141,7 @@ def _is_undone(older: Observation, new: NewObservation | Observation) -> bool:
 def _replaces(correction: _Correction, older: Observation) -> bool:
     if len(older.text) > _MOST_CHARACTERS or older.text.count("\n") >= _MOST_LINES:
         return False
-    if older.source == "agent" or older.text.startswith("Fixed: "):
+    if older.source == "agent" or older.text.startswith(_HAPPENED):
         return False
     return _is_replaced(correction, older.text)
 

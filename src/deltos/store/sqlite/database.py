@@ -110,6 +110,7 @@ class Database:
         """This thread's connection. SQLite's errors come as they are: `snapshot` and `write` translate them."""
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
+            self.reopen_if_gone()  # SQLite would make an empty file without tables
             connection = self._connect()
             self._local.connection = connection
         return connection
@@ -151,11 +152,20 @@ class Database:
         with self._opening():
             if _identity(self.path) == damaged:
                 self.set_aside = move_aside(self.path)
-            # Other threads may still use their connections: those close when the threads let go of them.
-            with self._connections_lock:
-                self._connections.clear()
-            self._local = threading.local()
-            self._prepare_or_replace()
+            self._reopen()
+
+    def reopen_if_gone(self) -> None:
+        """Begin anew where another process removed or replaced the file: open connections see what nobody else does."""
+        if _identity(self.path) != self._file:
+            with self._opening():
+                self._reopen()
+
+    def _reopen(self) -> None:
+        # Other threads may still use their connections: those close when the threads let go of them.
+        with self._connections_lock:
+            self._connections.clear()
+        self._local = threading.local()
+        self._prepare_or_replace()
 
     def scrub(self) -> bool:
         """Leave no trace of what was deleted, in free pages or the log; False while another reader holds them."""

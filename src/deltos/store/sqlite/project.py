@@ -108,6 +108,7 @@ class SqliteProject:
             yield SqliteProjectWriter(self.database, connection)
 
     def repairing(self, work: Callable[[], _T]) -> _T:
+        self.database.reopen_if_gone()  # once per question: `deltos forget-project` and `doctor --fix` take files away
         file = self.database.file
         try:
             return work()

@@ -49,9 +49,10 @@ class SqliteProjects:
             if not is_held:
                 raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
             _delete(path)
-        # No longer held: on Windows an open file cannot be deleted.
+        if root.is_dir():
+            return  # its locks, empty files, stay: who waits for one now would not exclude those who come later
         for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _beside(path, "-lock")):
-            with suppress(OSError):  # the next one who indexes has it open already
+            with suppress(OSError):
                 lock.unlink(missing_ok=True)
 
     def set_aside(self) -> list[SetAside]:
