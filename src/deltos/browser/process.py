@@ -169,10 +169,10 @@ class Chromium:
         with suppress(OSError, ValueError):
             while piece := os.read(self._from.fileno(), _READ_BYTES):
                 buffer += piece
-                *whole, rest = buffer.split(b"\0") if b"\0" in piece else (buffer,)
-                for message in whole:
-                    self.messages.put(json.loads(message))
-                buffer = bytearray(rest)
+                if b"\0" in piece:  # else nothing is copied: a message comes in thousands of pieces
+                    *whole, buffer = buffer.split(b"\0")
+                    for message in whole:
+                        self.messages.put(json.loads(message))
                 if len(buffer) > MAX_MESSAGE_BYTES:
                     self._killed_for = f"the rendered page is larger than {MAX_MESSAGE_BYTES // 1_000_000} MB"
                     break
@@ -215,7 +215,7 @@ def _resident_bytes(group: int) -> Iterator[int]:
     page = os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").iterdir() if sys.platform == "linux" else ():
         if folder.name.isdigit():
-            with suppress(OSError, ValueError, IndexError):
-                fields = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-                if int(fields[2]) == group:
-                    yield int(fields[21]) * page
+            with suppress(OSError, ValueError):  # it has ended meanwhile
+                if os.getpgid(int(folder.name)) == group:
+                    _, resident, *_ = (folder / "statm").read_text("ascii").split()
+                    yield int(resident) * page

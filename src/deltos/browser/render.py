@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from deltos.browser.process import Chromium, answered, find_browser
 from deltos.confinement import with_confinement
-from deltos.errors import FetchFailed, SourceError, TookTooLong
+from deltos.errors import Cancelled, FetchFailed, SourceError, TookTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +70,7 @@ class Renderer:
     limits: RenderLimits = DEFAULT_LIMITS
     _browser: Chromium | None = None
     _pages: int = 0
+    _is_closed: bool = False
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def render(self, url: str, page: Answered, ask: Ask) -> bytes:
@@ -82,15 +83,24 @@ class Renderer:
                 raise
 
     def close(self) -> None:
-        """End the browser."""
+        """End the browser, also under a page that is being rendered; no other one is started after it."""
+        self._is_closed = True
         self._end()
 
     def _opened(self) -> Chromium:
-        if self._browser is None or not self._browser.is_alive or self._pages >= _PAGES_PER_BROWSER:
+        self._refuse_if_closed()
+        browser = self._browser
+        if browser is None or not browser.is_alive or self._pages >= _PAGES_PER_BROWSER:
             self._end()
-            self._browser, self._pages = self._started(), 0
+            browser = self._browser = self._started()
+            self._pages = 0
+            self._refuse_if_closed()  # closed while it started: whoever closed found none to end
         self._pages += 1
-        return self._browser
+        return browser
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise Cancelled("The browser was closed")
 
     def _started(self) -> Chromium:
         return Chromium(find_browser(self.program), max_resident_bytes=self.limits.max_resident_bytes)

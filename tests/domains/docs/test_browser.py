@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.browser.process import find_browser, remove_remains
+from deltos.browser.process import Chromium, find_browser, remove_remains
 from deltos.browser.render import Renderer, RenderLimits
 from deltos.confinement import Confinement, confined
-from deltos.errors import Forbidden, SourceError, TookTooLong, TookTooMuchMemory
+from deltos.errors import Cancelled, Forbidden, SourceError, TookTooLong, TookTooMuchMemory
 from deltos.fetch.http import HttpClient, HttpResponse
 from tests.loopback import LOOPBACK, serving
 
@@ -112,6 +113,43 @@ def test_a_script_without_end_or_measure_is_stopped_with_its_browser(site: Site)
         renderer.render(f"{site.url}/", page(b"<script>setInterval(() => fetch('/'), 20)</script>"), client.get)
     assert running() == before
     client.close()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A browser that says three messages, in pieces, and then waits."""
+    script = tmp_path / "chromium"
+    long = "head -c 200000 /dev/zero | tr '\\0' ' '"
+    script.write_text(
+        f'#!/bin/sh\n(printf \'{{"id":1}}\\0{{\'; {long}; printf \'"id":2}}\\0{{"id":3}}\\0{{\') >&4\nexec sleep 600 3<&- 4>&-\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+def test_messages_of_a_browser_are_whole_however_they_are_cut(program: Path) -> None:
+    browser = Chromium(str(program), max_resident_bytes=1_000_000_000)
+    deadline = time.monotonic() + 60
+    assert [browser.next_message(deadline) for _ in range(3)] == [{"id": 1}, {"id": 2}, {"id": 3}]
+    with pytest.raises(SourceError, match="has died"):
+        browser.next_message(deadline)
+    browser.kill()
+
+
+def test_no_browser_is_started_once_its_renderer_is_closed(site: Site, program: Path) -> None:
+    class ClosedMeanwhile(Renderer):
+        def _started(self) -> Chromium:
+            started = super()._started()
+            self.close()
+            return started
+
+    before = running()
+    closed = Renderer(str(program))
+    closed.close()
+    for renderer in (closed, ClosedMeanwhile(str(program))):
+        with pytest.raises(Cancelled):
+            renderer.render(f"{site.url}/", page(b"<p>Words.</p>"), HttpClient().get)
+        assert running() == before
 
 
 def test_a_browser_is_named_by_its_full_path_or_found_in_absolute_folders(

@@ -156,7 +156,7 @@ class Library:
                 kind=address.kind,
                 url=address.url,
                 version=request.version.strip() or address.version,
-                include=request.include or address.include,
+                include=request.include,
                 exclude=request.exclude,
                 max_pages=_most_pages(request.max_pages, address.kind),
                 max_depth=max(0, request.max_depth),
@@ -164,6 +164,7 @@ class Library:
                 added_at=self._now(),
                 auth=request.auth.strip(),
                 browser=request.browser,
+                folder=address.folder,
             )
         )
         self._refuse_duplicate(source)
@@ -174,7 +175,8 @@ class Library:
     def _versioned(self, source: SourceRow) -> SourceRow:
         """A source with the version that it has; a package of another version than the one wanted is refused."""
         if source.kind == "git":
-            return replace(source, version=self._opener.version_of(_of_default_branch(source)))
+            reference = self._opener.reference_of(_of_default_branch(source))
+            return replace(source, version=reference.version, reference=reference.name)
         version = self._opener.version_of(source)
         if source.version and source.version != LATEST and not same_version(version, source.version):
             raise BadArgument(
@@ -510,13 +512,14 @@ def _of_default_branch(source: SourceRow) -> SourceRow:
 
 
 def _is_same(source: SourceRow, new: SourceRow) -> bool:
-    """Whether two read the same: one address, and where that has versions, one of those.
+    """Whether two read the same: one address, and where that has folders or versions, one of those.
 
     A package of one project is one source, whichever version is installed.
     """
     is_followed = source.kind in ("pypi", "npm") and source.project_root == new.project_root
     has_one = source.kind in ("website", "folder")
-    return source.url == new.url and (has_one or is_followed or source.version == new.version)
+    is_there = (source.url, source.folder) == (new.url, new.folder)
+    return is_there and (has_one or is_followed or source.version == new.version)
 
 
 def _already_crawled(source: SourceRow) -> BadArgument:
