@@ -89,11 +89,17 @@ def test_a_page_that_a_script_fills_is_found_and_reaches_nothing_but_its_site(
 
 def test_without_a_browser_such_a_page_is_named_in_the_status(desk: Desk, app: tuple[Site, Site]) -> None:
     site, _ = app
+    notice = "<script></script><p>{}</p>"
     site.html("/app", SHELL)
-    site.html("/", "<h1>Start</h1><p>Words.</p><a href='/app'>app</a>")
+    site.html("/notice", notice.format("Please enable JavaScript."))
+    site.html("/clients", notice.format("There are clients for Python, Go and JavaScript."))
+    site.html(
+        "/", "<h1>Start</h1><p>Words.</p><a href='/app'>app</a><a href='/notice'>a</a><a href='/clients'>clients</a>"
+    )
     status = desk.add(f"{site.url}/")
-    assert status.state == "READY"
-    assert status.reason.startswith("1 page: needs a browser")
+    assert (status.state, status.pages_done) == ("READY", 2)
+    assert desk.cited("clients for Go") == [f"{site.url}/clients"]
+    assert status.reason.startswith("2 pages: needs a browser")
     assert "--browser" in status.reason
 
 

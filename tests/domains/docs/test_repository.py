@@ -329,6 +329,7 @@ def test_a_repository_of_this_machine_is_read_where_it_is(desk: Desk, tmp_path: 
         ("https://gitlab.com/group/sub/tool", RepositoryAddress("https://gitlab.com/group/sub/tool")),
         ("git+https://git.example.org/tool", RepositoryAddress("https://git.example.org/tool")),
         ("https://git.example.org:8443/a/tool.git", RepositoryAddress("https://git.example.org:8443/a/tool.git")),
+        ("git+https://Git.Bücher.example/tool", RepositoryAddress("https://git.xn--bcher-kva.example/tool")),
         ("https://github.com/features/actions", None),
         ("https://github.com/pallets/flask/issues", None),
         ("https://github.com/pallets", None),

@@ -17,6 +17,7 @@ from deltos.excerpts import Excerpts, ShownBefore
 from deltos.store.documents import DocsTotals
 from tests import calling
 from tests.domains.docs.test_packages import install, web_kit
+from tests.repositories import make_repository
 
 if TYPE_CHECKING:
     from deltos.tool import Answer
@@ -311,6 +312,14 @@ def test_the_folder_of_the_project_is_shown_as_such(agent: Agent) -> None:
     assert f"- {name} (.): READY" in agent.text("list_sources")
     assert agent.text("crawl_status", source=name).startswith(f"{name} (.): READY")
     assert agent.text("remove_source", source=name).startswith(f"Removed {name} (.): 1 pages")
+
+
+def test_a_commit_of_the_project_is_cited_by_the_name_of_the_project(agent: Agent) -> None:
+    name = agent.desk.root.name
+    make_repository(agent.desk.root, {"docs/guide.md": "# Guide\n\nwombat"})
+    agent.desk.add(f"file://{agent.desk.root}", "commit")
+    found = agent.text("search_docs", query="wombat", source="commit")
+    assert f"Source: {name}@main/docs/guide.md#guide\n" in found, "no folder of this machine"
 
 
 def test_the_tools_describe_themselves_honestly() -> None:
