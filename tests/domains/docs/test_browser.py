@@ -13,12 +13,16 @@ import pytest
 from deltos.browser.process import Chromium, find_browser, remove_remains
 from deltos.browser.render import Renderer, RenderLimits
 from deltos.confinement import Confinement, confined
-from deltos.errors import Cancelled, Forbidden, SourceError, TookTooLong, TookTooMuchMemory
+from deltos.domains.docs.rendering import CrawledSite, Rendering
+from deltos.errors import AddressRefused, Cancelled, Forbidden, SourceError, TookTooLong, TookTooMuchMemory
 from deltos.fetch.http import HttpClient, HttpResponse
-from tests.loopback import LOOPBACK, serving
+from deltos.fetch.pace import Pace
+from deltos.fetch.robots import Robots, parse_robots
+from tests.domains.docs.conftest import Time
+from tests.loopback import LOOPBACK, Page, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.domains.docs.conftest import Desk
     from tests.loopback import Site
@@ -189,3 +193,39 @@ def test_the_folder_of_a_browser_goes_once_its_program_is_gone(tmp_path: Path, m
 def test_callers_over_a_network_have_a_browser_only_where_it_is_switched_on(desk: Desk, site: Site) -> None:
     with confined(Confinement((desk.root,))), pytest.raises(Forbidden, match="No browser is switched on"):
         desk.begin(f"{site.url}/", browser=True)
+
+
+class Scripted:
+    """A browser whose pages ask for the same things every time."""
+
+    def __init__(self, *paths: str) -> None:
+        self.paths = paths
+        self.allowed: list[float] = []
+
+    def render(self, url: str, _page: HttpResponse, ask: Callable[[str], HttpResponse]) -> bytes:
+        return b" ".join(ask(f"{url}{path}").body for path in self.paths)
+
+    def allow_more(self, seconds: float) -> None:
+        self.allowed.append(seconds)
+
+
+def test_what_pages_ask_their_site_for_is_asked_once_and_as_slowly_as_it_wants(site: Site) -> None:
+    site.text("/robots.txt", "User-agent: *\nCrawl-delay: 7\nDisallow: /secret")
+    busy = iter((Page(b"", 429, {"Retry-After": "30"}), Page(b"busy", headers={"Content-Type": "text/plain"})))
+    site.text("/a.js", "a")
+    site.pages["/b.js"] = lambda _headers: next(busy)
+    site.text("/secret.js", "s")
+    clock = Time()
+    client = HttpClient(private_hosts=LOOPBACK)
+    crawled = CrawledSite(client, Robots(client, parse_robots), Pace(clock.now))
+    browser = Scripted("/a.js", "/b.js")
+    rendering = Rendering(browser, None, clock.sleep)  # type: ignore[arg-type]
+    answer = HttpResponse(site.url, 200, "text/html", "utf-8", b"")
+    for _ in range(3):
+        assert rendering.html(answer, crawled) == b"a busy"
+    assert clock.waited == browser.allowed == [7.0, 30.0]
+    assert (site.asked["/a.js"], site.asked["/b.js"]) == (1, 2)
+    browser.paths = ("/secret.js",)
+    with pytest.raises(AddressRefused, match=r"robots.txt forbids it"):
+        rendering.html(answer, crawled)
+    client.close()

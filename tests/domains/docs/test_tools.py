@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -259,6 +261,20 @@ def test_an_installed_package_answers_to_its_address_with_nothing_added(agent: A
         agent.call("search_docs", query="quokka", source="pypi:nothing")
     with pytest.raises(NotFound, match="not in the project's node_modules"):
         agent.call("search_docs", query="quokka", source="npm:@scope/nothing")
+
+
+def test_questions_that_come_together_have_a_package_read_once(agent: Agent) -> None:
+    web_kit(agent.desk.root)
+    begin = threading.Barrier(4)
+
+    def ask() -> str:
+        begin.wait(60)
+        return agent.text("search_docs", query="helps with quokkas", source="pypi:web-kit")
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = [each.result() for each in [threads.submit(ask) for _ in range(4)]]
+    assert all("pypi:web-kit@2.1.0/web_kit/tools.py" in answer for answer in answers)
+    assert len(agent.desk.docs.library.sources()) == 1
 
 
 def test_two_projects_may_have_a_package_in_two_versions(agent: Agent) -> None:

@@ -109,6 +109,7 @@ class Opener:
     logins: Logins = NO_LOGINS
     browser: str = ""  # the program, where it is not found by itself
     monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     def open(self, source: SourceRow, parser: Parser) -> Origin:
         """The origin that reads `source`."""
@@ -137,7 +138,7 @@ class Opener:
         from deltos.browser.render import Renderer  # deferred: few sources need one
         from deltos.fetch.http import HttpClient
 
-        return Rendering(Renderer(self.browser), None if source.auth else HttpClient())
+        return Rendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
 
     def version_of(self, source: SourceRow) -> str:
         """The version that a package or repository has now; what the user said for everything else."""

@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, text_of
+from deltos.domains.docs.rendering import CrawledSite
 from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
 from deltos.fetch.pace import Pace
 from deltos.fetch.robots import Robots, parse_robots
@@ -164,7 +165,7 @@ class Website:
         is_page = format_of(response.url, response.media_type) == "html" and normalise(response.url) == address.url
         if self._rendering is None or response.not_modified or not is_page:
             return response
-        html = self._rendering.html(response, self._client, self._robots)
+        html = self._rendering.html(response, CrawledSite(self._client, self._robots, self._pace))
         return replace(response, body=html, charset="utf-8", etag="", last_modified="")
 
     def _forbidden(self, address: CrawlAddress) -> Skipped:
