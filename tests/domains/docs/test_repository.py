@@ -223,7 +223,9 @@ def test_a_folder_of_a_repository_is_that_folder_and_no_other_of_its_name(
             "packages/x/docs/[slug]/c.md": "# C\n\nThe zebra.\n",
         },
     )
-    row = replace(desk.store.sources.source(desk.begin(f"file://{shop}")), id="folder", folder="docs/[slug]")  # type: ignore[type-var]
+    whole = desk.store.sources.source(desk.begin(f"file://{shop}"))
+    assert whole
+    row = replace(whole, folder="docs/[slug]")
     repository = desk.docs.library.crawls.opener.open(row, desk.parser)
     assert list(repository.begin()) == [f"{shop}@main/docs/[slug]/a.md"]
     repository.close()
@@ -279,7 +281,7 @@ def test_a_version_is_a_tag_or_branch_of_that_name_before_one_with_a_v(known: li
 
 
 def test_manual_pages_and_files_without_a_suffix_are_documentation_by_their_names(desk: Desk, tmp_path: Path) -> None:
-    files = {
+    files: dict[str, str | bytes] = {
         "README": "Shop\n\nThe giraffe is tall.\n",
         "CHANGES": "1.0\n\nThe okapi came.\n",
         "Makefile": "all:\n",
