@@ -21,6 +21,8 @@ HOW_TO_LOG_IN = (
 )
 HIDDEN = "[hidden]"
 _SHORTEST_SECRET = 6  # a shorter piece would be hidden in ordinary words
+_LONGER_THAN_WORDS = 16  # so long, or with a digit, a value is hardly a word that pages use
+_SECRET_NAMES = ("auth", "cookie", "credential", "key", "pass", "secret", "sess", "token")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOKEN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~")
 _NOT_OURS = frozenset(
@@ -52,7 +54,8 @@ class Login:
         return data
 
     def _secrets(self) -> list[str]:
-        found = {piece for _, value in self.headers for piece in _pieces(value) if len(piece) >= _SHORTEST_SECRET}
+        found = {piece for name, value in self.headers for piece in _pieces(name, value)}
+        found = {piece for piece in found if len(piece) >= _SHORTEST_SECRET}
         return sorted(found, key=len, reverse=True)
 
 
@@ -101,9 +104,11 @@ class Logins:
             raise BadArgument("No netrc file is configured", hint="Set DELTOS_NETRC to its path where Deltos runs.")
         scheme, host, port = site_of(url)
         try:
-            entry = netrc.netrc(self.netrc_file).authenticators(host)
+            hosts = netrc.netrc(self.netrc_file).hosts
         except (OSError, netrc.NetrcParseError, UnicodeError):
             raise BadArgument("The file of DELTOS_NETRC cannot be read", hint="Check its path and form.") from None
+        # `default` is for hosts that a person types: here an agent or a page may name any.
+        entry = hosts.get(host) if host != "default" else None
         if entry is None or scheme != "https":  # it says nothing of ports or schemes: a password goes by TLS alone
             raise BadArgument(f"The netrc file has nothing for {host} by https", hint=HOW_TO_LOG_IN)
         user, _, password = entry
@@ -141,12 +146,14 @@ def _not_understood(name: str) -> BadArgument:
     )
 
 
-def _pieces(value: str) -> Iterator[str]:
-    """A header's value and all in it that is secret by itself: a token, cookies, a password."""
-    yield value
+def _pieces(name: str, value: str) -> Iterator[str]:
+    """All that is secret in a header: the value of one that is named so, a password, and what is no ordinary word."""
     scheme, _, token = value.partition(" ")
-    if token:
-        yield token.strip()
+    token = token.strip()
+    if _is_secret(name, value):
+        yield value
+    if name.lower() == "authorization" or _is_secret("", token):
+        yield token
     if scheme.lower() == "basic":
         try:
             decoded = base64.b64decode(token, validate=True).decode("latin-1")
@@ -155,8 +162,17 @@ def _pieces(value: str) -> Iterator[str]:
         yield decoded
         yield decoded.partition(":")[2]
     for part in value.split(";"):
-        yield part.strip()
-        yield part.partition("=")[2].strip()
+        key, equals, held = (word.strip() for word in part.partition("="))
+        if _is_secret(key, held) if equals else _is_secret("", key):
+            yield held or key
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a value must not be shown, by the name that it has or by its look: `lang=english` is no secret."""
+    named = name.lower()
+    if any(word in named for word in _SECRET_NAMES):
+        return True
+    return len(value) >= _LONGER_THAN_WORDS or any(character.isdigit() for character in value)
 
 
 NO_LOGINS = Logins()

@@ -10,13 +10,15 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config, Embedding
+from deltos.confinement import Confinement, confined
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from deltos.domains.docs.library import NewSource
-from deltos.errors import AddressRefused, NotFound, SourceError
+from deltos.errors import AddressRefused, BadArgument, NotFound, SourceError
 from deltos.federation.descriptions import GuardedNetwork
 from deltos.private_hosts import PrivateHosts
 from tests.calling import Desk
 from tests.loopback import LOOPBACK
+from tests.repositories import make_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,6 +144,35 @@ def test_a_description_is_known_by_the_last_word_of_its_address_too(
     described = app.domains.docs.library.add(NewSource(f"{site.url}/v3/api-docs", "shop", tmp_path, (tmp_path,)))
     assert (described.sources, "shop" in described.api_line) == ((), True)
     assert app.domains.docs.library.add(NewSource(f"{site.url}/guide/openapi", "guide", tmp_path, (tmp_path,))).sources
+    app.close()
+
+
+def test_a_description_in_a_repository_is_read_out_of_its_commit_with_all_that_it_refers_to(
+    tmp_path: Path, workers: Workers
+) -> None:
+    refund = {"post": {"summary": "Create a refund", "operationId": "refund"}}
+    shop = make_repository(
+        tmp_path / "shop",
+        {
+            "docs/guide.md": "# Guide\n\nWords.\n",
+            "docs/api/shop.json": json.dumps({**SPEC, "paths": {"/refunds": {"$ref": "../parts/refund.json"}}}),
+            "docs/parts/refund.json": json.dumps(refund),
+        },
+    )
+    (shop / "docs" / "parts" / "refund.json").write_text("not committed")
+    app = App(Config(tmp_path / "home"), workers=workers)
+    docs = app.domains.docs
+    (source,) = docs.library.add(NewSource(f"file://{shop}", "shop-docs", tmp_path, (tmp_path,))).sources
+    docs.library.crawls.run(source.id)
+    assert docs.library.status(source.id).failures == ()
+    (found,) = docs.apis.search("create a refund", api_name="shop", types=["endpoint"], limit=1)
+    assert found.url.startswith(f"{shop}/docs/api/shop.json@main#")
+    assert "POST /refunds" in found.title
+    with confined(Confinement((shop,), {})):  # a token for the repository's folder is shown what it brought
+        assert list(docs.apis.names()) == ["shop"]
+    for name in ("shop", source.id):
+        with pytest.raises(BadArgument, match=f"the source shop-docs. recrawl {source.id}"):
+            docs.apis.refresh(name)
     app.close()
 
 

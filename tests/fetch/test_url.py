@@ -20,6 +20,8 @@ from deltos.fetch.url import SiteScope, folder_of, looks_endless, normalise
         ("https://example.org/%7Euser/ä", "https://example.org/~user/%C3%A4"),
         ("https://example.org./", "https://example.org/"),
         ("http://[::1]:80/x", "http://[::1]/x"),
+        ("https://Bücher.example./ä", "https://xn--bcher-kva.example/%C3%A4"),
+        (f"https://{'ä' * 70}.example/", f"https://{'ä' * 70}.example/"),  # no name that could be asked
     ],
 )
 def test_an_address_has_one_form(url: str, expected: str) -> None:

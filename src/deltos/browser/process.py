@@ -215,7 +215,7 @@ def _resident_bytes(group: int) -> Iterator[int]:
     page = os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").iterdir() if sys.platform == "linux" else ():
         if folder.name.isdigit():
-            with suppress(OSError, ValueError, IndexError):
-                fields = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-                if int(fields[2]) == group:
-                    yield int(fields[21]) * page
+            with suppress(OSError, ValueError):  # it has ended meanwhile
+                if os.getpgid(int(folder.name)) == group:
+                    _, resident, *_ = (folder / "statm").read_text("ascii").split()
+                    yield int(resident) * page

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from deltos.browser.process import Chromium, answered, find_browser
 from deltos.confinement import with_confinement
-from deltos.errors import FetchFailed, SourceError, TookTooLong
+from deltos.errors import Cancelled, FetchFailed, SourceError, TookTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,7 @@ class RenderLimits:
     """How much one page may cost."""
 
     max_seconds: float = 60.0
+    max_waiting_seconds: float = 600.0  # for the site, which wants to be asked slowly; besides the other
     start_seconds: float = 60.0
     max_requests: int = 200
     max_bytes: int = 30_000_000
@@ -70,27 +71,46 @@ class Renderer:
     limits: RenderLimits = DEFAULT_LIMITS
     _browser: Chromium | None = None
     _pages: int = 0
+    _is_closed: bool = False
+    _open: _Page | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def render(self, url: str, page: Answered, ask: Ask) -> bytes:
         """The HTML of the page at `url`, which came as `page`, after its scripts ran; `ask` answers their requests."""
         with self._turn:
             try:
-                return _Page(self._opened(), url, page, ask, self.limits).render()
+                self._open = _Page(self._opened(), url, page, ask, self.limits)
+                return self._open.render()
             except BaseException:
                 self._end()
                 raise
+            finally:
+                self._open = None
+
+    def allow_more(self, seconds: float) -> None:
+        """Whoever answers the page's requests has to wait so long: that does not count as the page's own time."""
+        if page := self._open:
+            page.allow_more(seconds)
 
     def close(self) -> None:
-        """End the browser."""
+        """End the browser, also under a page that is being rendered; no other one is started after it."""
+        self._is_closed = True
         self._end()
 
     def _opened(self) -> Chromium:
-        if self._browser is None or not self._browser.is_alive or self._pages >= _PAGES_PER_BROWSER:
+        self._refuse_if_closed()
+        browser = self._browser
+        if browser is None or not browser.is_alive or self._pages >= _PAGES_PER_BROWSER:
             self._end()
-            self._browser, self._pages = self._started(), 0
+            browser = self._browser = self._started()
+            self._pages = 0
+            self._refuse_if_closed()  # closed while it started: whoever closed found none to end
         self._pages += 1
-        return self._browser
+        return browser
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise Cancelled("The browser was closed")
 
     def _started(self) -> Chromium:
         return Chromium(find_browser(self.program), max_resident_bytes=self.limits.max_resident_bytes)
@@ -120,6 +140,14 @@ class _Page:
         self._counting = threading.Lock()
         self._results: dict[int, dict[str, Any]] = {}
         self._deadline = time.monotonic() + limits.start_seconds
+        self._may_wait_seconds = limits.max_waiting_seconds
+
+    def allow_more(self, seconds: float) -> None:
+        """Let it go on for so much longer, as far as it may."""
+        with self._counting:
+            more = min(seconds, self._may_wait_seconds)
+            self._may_wait_seconds -= more
+            self._deadline += more
 
     def render(self) -> bytes:
         """The page's HTML once it rests."""

@@ -15,6 +15,7 @@ from deltos.domains.apis.render import render_api, render_changes
 from deltos.domains.apis.search import KINDS_OF_TYPE
 from deltos.domains.apis.tools import render_list
 from deltos.errors import BadArgument, SourceError
+from deltos.federation.descriptions import check_refreshable
 from deltos.model import NEAR_MARK
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--type", action="append", default=[], dest="types", choices=tuple(KINDS_OF_TYPE))
     add_limit(search, most=_MOST_RESULTS)
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
-    _verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument("name")
+    add_verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument("name")
     _verb(verbs, "remove", _remove, "forget an API").add_argument("name")
 
 
@@ -120,8 +121,10 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-def _refresh(apis: Apis, args: argparse.Namespace) -> int:
-    report = apis.indexer.refresh(args.name)
+def _refresh(args: argparse.Namespace) -> int:
+    with opened_app() as app:
+        check_refreshable(app.domains, args.name)
+        report = app.domains.apis.indexer.refresh(args.name)
     for changes in report.changes:
         print_json(_changes_json(changes)) if args.json else print(render_changes(changes))
     _tell_failures(report.failures, as_json=args.json)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
 from deltos.errors import BadArgument
+from deltos.private_hosts import canonical_name
 
 _PREFIX = "git+"
 _SUFFIX = ".git"
@@ -98,7 +99,11 @@ def _at_known_host(scheme: str, host: str, steps: list[str]) -> RepositoryAddres
 
 
 def _written(scheme: str, host: str, port: int | None, steps: list[str]) -> str:
-    """The one form of an address; a name and a password in it are left out."""
+    """The one form of an address; a name and a password in it are left out.
+
+    A host is written in ASCII: git is held to a checked address by its name, which must be the one that git asks for.
+    """
+    host = host if host.isascii() else canonical_name(host) or host
     host = f"[{host}]" if ":" in host else host
     place = f"{host}:{port}" if port is not None else host
     return f"{scheme.lower()}://{place}/{quote('/'.join(steps))}"

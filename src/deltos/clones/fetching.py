@@ -40,6 +40,7 @@ _ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
 _MAX_REFERENCES_BYTES = 16_000_000
 _LISTING_SECONDS = 60.0
 _SHOWN_REFERENCES = 8
+_NOT_WANTED = "git is not waited for any more"
 _versions: dict[str, tuple[int, ...]] = {}
 _SETTINGS = """\
 [core]
@@ -148,21 +149,26 @@ def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login
     return Remote(answer.url.removesuffix(_DISCOVERY), tuple(addresses), login)
 
 
-def find_reference(remote: Remote, wanted: str, folder: Path) -> Reference:
+def never() -> bool:
+    """Nobody asks git to stop."""
+    return False
+
+
+def find_reference(remote: Remote, wanted: str, folder: Path, stopping: Callable[[], bool] = never) -> Reference:
     """The branch or tag that is called `wanted`; the default branch for an empty name."""
     if not wanted:
-        for line in _lines(remote, folder, "--symref", "HEAD"):
+        for line in _lines(remote, folder, stopping, "--symref", "HEAD"):
             target, _, name = line.partition("\t")
             if name == "HEAD" and target.startswith("ref: ") and is_reference_name(target.removeprefix("ref: ")):
                 return Reference(target.removeprefix("ref: "))
         raise SourceError("The repository has no default branch", hint="Name a branch or tag as its version.")
-    known = [line.partition("\t")[2] for line in _lines(remote, folder, "--heads", "--tags")]
+    known = [line.partition("\t")[2] for line in _lines(remote, folder, stopping, "--heads", "--tags")]
     return choose_reference(wanted, known)
 
 
 def choose_reference(wanted: str, known: list[str]) -> Reference:
-    """The branch or tag among the `known` full names that is called `wanted`, a tag before a branch."""
-    names = (f"refs/tags/{wanted}", f"refs/tags/v{wanted}", f"refs/heads/{wanted}")
+    """The branch or tag among the `known` full names that is called `wanted`, by its full name or a short one."""
+    names = (wanted, f"refs/tags/{wanted}", f"refs/heads/{wanted}", f"refs/tags/v{wanted}")
     found = next((name for name in names if name in known and is_reference_name(name)), "")
     if found:
         return Reference(found)
@@ -171,10 +177,14 @@ def choose_reference(wanted: str, known: list[str]) -> Reference:
     raise NotFound(f"The repository has no branch or tag '{wanted[:100]}'", hint=f"Known, of {len(near)}: {shown}.")
 
 
-def fetch(remote: Remote, reference: Reference, folder: Path, limits: FetchLimits) -> None:
+def fetch(
+    remote: Remote, reference: Reference, folder: Path, limits: FetchLimits, stopping: Callable[[], bool]
+) -> None:
     """Bring one commit, without its past, into the git folder; it is `refs/deltos/fetched` there afterwards."""
 
     def too_much() -> str:
+        if stopping():
+            return _NOT_WANTED
         size = size_of(folder)
         return f"git fetched more than {limits.max_bytes // 1_000_000} MB" if size > limits.max_bytes else ""
 
@@ -222,12 +232,12 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def _lines(remote: Remote, folder: Path, *arguments: str) -> Iterator[str]:
+def _lines(remote: Remote, folder: Path, stopping: Callable[[], bool], *arguments: str) -> Iterator[str]:
     """What git lists of the remote's references: an id or a target, a tab, a name."""
     *options, last = arguments
     words = ("ls-remote", "--quiet", *options, "--", remote.url, last) if last == "HEAD" else (
         "ls-remote", "--quiet", *arguments, "--", remote.url)  # fmt: skip
-    output = b"".join(_run(remote, folder, words, _LISTING_SECONDS, lambda: ""))
+    output = b"".join(_run(remote, folder, words, _LISTING_SECONDS, lambda: _NOT_WANTED if stopping() else ""))
     yield from output.decode("utf-8", "replace").splitlines()
 
 

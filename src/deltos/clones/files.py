@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.clones.fetching import Reference, choose_reference
-from deltos.errors import FileRefused, NotFound, SourceError
+from deltos.errors import Cancelled, FileRefused, NotFound, SourceError
 from deltos.files import LINK, MISSING, NOT_REGULAR, TOO_LARGE, FileTree
 from deltos.workspace.git import GitStopped, is_reference_name, reading
 from deltos.workspace.repository import Repository, open_repository
@@ -26,6 +26,11 @@ _SUBMODULE_MODE = 0o160000
 _MAX_HEAD_BYTES = 1_000
 _TOGETHER_FILES = 64
 _TOGETHER_BYTES = 8_000_000
+_ADD_A_FOLDER = "Add a folder of it instead, by its address (…/tree/BRANCH/FOLDER)."
+
+
+class _TooManyFiles(SourceError):
+    """More files than are listed."""
 
 
 class TreeFile(NamedTuple):
@@ -44,15 +49,20 @@ class TreeFile(NamedTuple):
 
 @dataclass(slots=True)
 class CommitFiles:
-    """What a branch or tag of a repository holds. Belongs to one thread at a time; close it."""
+    """What a branch or tag of a repository holds. Belongs to one thread at a time; close it.
+
+    Where the names of all files are too many, those below `folder` are listed, if one is wanted.
+    """
 
     repository: Repository
     reference: str
+    folder: str = ""
     _files: dict[str, TreeFile] | None = None
     _order: dict[str, int] = field(default_factory=dict)
     _contents: dict[str, bytes] = field(default_factory=dict)
     _git: Git | None = None
     _closing: ExitStack = field(default_factory=ExitStack)
+    _is_closed: bool = False
 
     def files(self) -> dict[str, TreeFile]:
         """Every file by its path, links and submodules among them; raises when they are too many."""
@@ -75,27 +85,38 @@ class CommitFiles:
         return self._contents[file.id]
 
     def close(self) -> None:
-        """Remove the temporary folder that git sees."""
+        """Remove the temporary folder that git sees; none is made after it."""
+        self._is_closed = True
         self._closing.close()
         self._git = None
 
     def _opened(self) -> Git:
+        if self._is_closed:
+            raise Cancelled("The repository was closed")
         if self._git is None:
             self._git = self._closing.enter_context(reading(self.repository))
         return self._git
 
     def _listed(self) -> list[TreeFile]:
-        git = self._opened()
         try:
-            output = git.run("ls-tree", "-r", "-l", "-z", "--full-tree", self.reference, max_bytes=MAX_LISTED_BYTES)
+            return self._listed_below()  # also what lies beside the folder: pages include it
+        except _TooManyFiles:
+            if not self.folder:
+                raise
+        return self._listed_below(f"{self.folder}/")
+
+    def _listed_below(self, *folders: str) -> list[TreeFile]:
+        git = self._opened()
+        words = ("-r", "-l", "-z", "--full-tree", self.reference, "--", *folders)
+        try:
+            output = git.run("ls-tree", *words, max_bytes=MAX_LISTED_BYTES)
         except GitStopped as exc:
-            raise SourceError(
-                f"The names of the repository's files alone are too many ({exc.message})",
-                hint="Add a folder of it instead.",
+            raise _TooManyFiles(
+                f"The names of the repository's files alone are too many ({exc.message})", hint=_ADD_A_FOLDER
             ) from None
         found = parse_listing(output)
         if len(found) > MAX_FILES:
-            raise SourceError(f"The repository has more than {MAX_FILES:,} files", hint="Add a folder of it instead.")
+            raise _TooManyFiles(f"The repository has more than {MAX_FILES:,} files", hint=_ADD_A_FOLDER)
         return [file for file in found if file.path.isprintable()]
 
     def _read_together(self, first: TreeFile, max_bytes: int) -> dict[str, bytes]:

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.clones.fetching import DEFAULT_LIMITS, FETCHED, fetch, find_reference, open_remote, prepare_folder, size_of
+from deltos.clones.fetching import (
+    DEFAULT_LIMITS,
+    FETCHED,
+    fetch,
+    find_reference,
+    never,
+    open_remote,
+    prepare_folder,
+    size_of,
+)  # fmt: skip
 from deltos.errors import SourceError
 from deltos.workspace.repository import Repository
 
@@ -42,7 +51,14 @@ class Clones:
             prepare_folder(Path(folder), remote)
             return find_reference(remote, wanted, Path(folder))
 
-    def bring(self, source_id: str, url: str, wanted: str, login: Login | None) -> Repository:
+    def bring(
+        self,
+        source_id: str,
+        url: str,
+        wanted: str,
+        login: Login | None,
+        stopping: Callable[[], bool] = never,
+    ) -> Repository:
         """Fetch what the branch or tag is now; only what is new comes over the network."""
         remote = self._remote(url, login)
         folder = self._place / source_id
@@ -50,13 +66,13 @@ class Clones:
             _clear_remains(folder)
             prepare_folder(folder, remote)
             try:
-                fetch(remote, find_reference(remote, wanted, folder), folder, self.limits)
+                fetch(remote, find_reference(remote, wanted, folder, stopping), folder, self.limits, stopping)
             finally:
                 _clear_remains(folder)
             return _repository(folder)
         with self._unfinished(source_id) as new:
             prepare_folder(new, remote)
-            fetch(remote, find_reference(remote, wanted, new), new, self.limits)
+            fetch(remote, find_reference(remote, wanted, new, stopping), new, self.limits, stopping)
             shutil.rmtree(folder, ignore_errors=True)
             new.rename(folder)
         return _repository(folder)

@@ -11,6 +11,7 @@ from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
 from deltos.domains.apis.source import Fetched
 from deltos.domains.docs.model import Passage
+from deltos.errors import BadArgument
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ class SharedApis:
         indexer = self.domains.apis.indexer
         if description.data:
             report = indexer.add_found(
-                description.data, description.url, description.name, brought_by=description.brought_by
+                description.data,
+                description.url,
+                description.name,
+                brought_by=description.brought_by,
+                read=description.read,
             )
         else:
             report = indexer.add(description.url, description.name, brought_by=description.brought_by)
@@ -74,6 +79,7 @@ class SharedApis:
 
     def refresh(self, name: str) -> str:
         """Read an API again; says what changed."""
+        check_refreshable(self.domains, name)
         report = self.domains.apis.indexer.refresh(name)
         changes = map(render_changes, report.changes)
         return _quoted("API description read again.", (*changes, *_not_read(report.failures)))
@@ -90,6 +96,17 @@ class SharedApis:
         """Forget the APIs that a source of documentation brought."""
         if self.brought_by(source_id):
             self.domains.apis.indexer.remove(source_id)
+
+
+def check_refreshable(domains: Domains, name: str) -> None:
+    """Refuse to read an API again that came out of a repository: where it lies no file can be asked for."""
+    sources = {source.id: source for source in domains.docs.library.sources() if source.kind == "git"}
+    for row in domains.apis.library.group(name):
+        if source := sources.get(row.source_name):
+            raise BadArgument(
+                f"{row.name} was read out of the repository of the source {source.name}",
+                hint=f"recrawl {source.id}: it fetches what is new and reads the description again.",
+            )
 
 
 def _line(api: Api, unread: Sequence[UnreadRow]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from deltos.globs import matches_glob
+from deltos.private_hosts import canonical_name
 
 _TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -22,9 +23,10 @@ _NOT_PAGES = re.compile(
 
 
 def normalise(url: str) -> str:
-    """`url` in its one form: lower-case host, no default port, no fragment, no tracking parameters, clean path."""
+    """`url` in its one form: ASCII host in lower case, no default port, fragment or tracking parameters, clean path."""
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
+    host = host if host.isascii() else canonical_name(host) or host
     if ":" in host:
         host = f"[{host}]"
     port = parts.port

@@ -34,6 +34,8 @@ class SourceRow:
     crawled_at: float = 0.0
     auth: str = ""  # the name of the login that it is read with, never its value
     browser: bool = False
+    folder: str = ""  # of a repository, literally; empty is all of it
+    reference: str = ""  # the full name of a repository's branch or tag, whose short one is `version`
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.browser.process import find_browser, remove_remains
+from deltos.browser.process import Chromium, find_browser, remove_remains
 from deltos.browser.render import Renderer, RenderLimits
 from deltos.confinement import Confinement, confined
-from deltos.errors import Forbidden, SourceError, TookTooLong, TookTooMuchMemory
+from deltos.domains.docs.rendering import CrawledSite, Rendering
+from deltos.errors import AddressRefused, Cancelled, Forbidden, SourceError, TookTooLong, TookTooMuchMemory
 from deltos.fetch.http import HttpClient, HttpResponse
-from tests.loopback import LOOPBACK, serving
+from deltos.fetch.pace import Pace
+from deltos.fetch.robots import Robots, parse_robots
+from tests.domains.docs.conftest import Time
+from tests.loopback import LOOPBACK, Page, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.domains.docs.conftest import Desk
     from tests.loopback import Site
@@ -88,11 +93,17 @@ def test_a_page_that_a_script_fills_is_found_and_reaches_nothing_but_its_site(
 
 def test_without_a_browser_such_a_page_is_named_in_the_status(desk: Desk, app: tuple[Site, Site]) -> None:
     site, _ = app
+    notice = "<script></script><p>{}</p>"
     site.html("/app", SHELL)
-    site.html("/", "<h1>Start</h1><p>Words.</p><a href='/app'>app</a>")
+    site.html("/notice", notice.format("Please enable JavaScript."))
+    site.html("/clients", notice.format("There are clients for Python, Go and JavaScript."))
+    site.html(
+        "/", "<h1>Start</h1><p>Words.</p><a href='/app'>app</a><a href='/notice'>a</a><a href='/clients'>clients</a>"
+    )
     status = desk.add(f"{site.url}/")
-    assert status.state == "READY"
-    assert status.reason.startswith("1 page: needs a browser")
+    assert (status.state, status.pages_done) == ("READY", 2)
+    assert desk.cited("clients for Go") == [f"{site.url}/clients"]
+    assert status.reason.startswith("2 pages: needs a browser")
     assert "--browser" in status.reason
 
 
@@ -112,6 +123,43 @@ def test_a_script_without_end_or_measure_is_stopped_with_its_browser(site: Site)
         renderer.render(f"{site.url}/", page(b"<script>setInterval(() => fetch('/'), 20)</script>"), client.get)
     assert running() == before
     client.close()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A browser that says three messages, in pieces, and then waits."""
+    script = tmp_path / "chromium"
+    long = "head -c 200000 /dev/zero | tr '\\0' ' '"
+    script.write_text(
+        f'#!/bin/sh\n(printf \'{{"id":1}}\\0{{\'; {long}; printf \'"id":2}}\\0{{"id":3}}\\0{{\') >&4\nexec sleep 600 3<&- 4>&-\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+def test_messages_of_a_browser_are_whole_however_they_are_cut(program: Path) -> None:
+    browser = Chromium(str(program), max_resident_bytes=1_000_000_000)
+    deadline = time.monotonic() + 60
+    assert [browser.next_message(deadline) for _ in range(3)] == [{"id": 1}, {"id": 2}, {"id": 3}]
+    with pytest.raises(SourceError, match="has died"):
+        browser.next_message(deadline)
+    browser.kill()
+
+
+def test_no_browser_is_started_once_its_renderer_is_closed(site: Site, program: Path) -> None:
+    class ClosedMeanwhile(Renderer):
+        def _started(self) -> Chromium:
+            started = super()._started()
+            self.close()
+            return started
+
+    before = running()
+    closed = Renderer(str(program))
+    closed.close()
+    for renderer in (closed, ClosedMeanwhile(str(program))):
+        with pytest.raises(Cancelled):
+            renderer.render(f"{site.url}/", page(b"<p>Words.</p>"), HttpClient().get)
+        assert running() == before
 
 
 def test_a_browser_is_named_by_its_full_path_or_found_in_absolute_folders(
@@ -145,3 +193,39 @@ def test_the_folder_of_a_browser_goes_once_its_program_is_gone(tmp_path: Path, m
 def test_callers_over_a_network_have_a_browser_only_where_it_is_switched_on(desk: Desk, site: Site) -> None:
     with confined(Confinement((desk.root,))), pytest.raises(Forbidden, match="No browser is switched on"):
         desk.begin(f"{site.url}/", browser=True)
+
+
+class Scripted:
+    """A browser whose pages ask for the same things every time."""
+
+    def __init__(self, *paths: str) -> None:
+        self.paths = paths
+        self.allowed: list[float] = []
+
+    def render(self, url: str, _page: HttpResponse, ask: Callable[[str], HttpResponse]) -> bytes:
+        return b" ".join(ask(f"{url}{path}").body for path in self.paths)
+
+    def allow_more(self, seconds: float) -> None:
+        self.allowed.append(seconds)
+
+
+def test_what_pages_ask_their_site_for_is_asked_once_and_as_slowly_as_it_wants(site: Site) -> None:
+    site.text("/robots.txt", "User-agent: *\nCrawl-delay: 7\nDisallow: /secret")
+    busy = iter((Page(b"", 429, {"Retry-After": "30"}), Page(b"busy", headers={"Content-Type": "text/plain"})))
+    site.text("/a.js", "a")
+    site.pages["/b.js"] = lambda _headers: next(busy)
+    site.text("/secret.js", "s")
+    clock = Time()
+    client = HttpClient(private_hosts=LOOPBACK)
+    crawled = CrawledSite(client, Robots(client, parse_robots), Pace(clock.now))
+    browser = Scripted("/a.js", "/b.js")
+    rendering = Rendering(browser, None, clock.sleep)  # type: ignore[arg-type]
+    answer = HttpResponse(site.url, 200, "text/html", "utf-8", b"")
+    for _ in range(3):
+        assert rendering.html(answer, crawled) == b"a busy"
+    assert clock.waited == browser.allowed == [7.0, 30.0]
+    assert (site.asked["/a.js"], site.asked["/b.js"]) == (1, 2)
+    browser.paths = ("/secret.js",)
+    with pytest.raises(AddressRefused, match=r"robots.txt forbids it"):
+        rendering.html(answer, crawled)
+    client.close()

@@ -121,5 +121,14 @@ def test_a_table_that_is_split_keeps_its_head() -> None:
         opening = "\n".join(head)
         assert all(part.text.startswith(f"{opening}\n| name") for part in parts)
         assert [line for part in parts for line in part.text.split("\n") if line.startswith("| name")] == rows
+        other = ["| Key | Use |\n| --- | --- |"] if len(head) == 1 else ["| Key | Use |", "|---|---|"]
+        for first in range(1, 40):  # wherever the one ends, each table has its own head
+            keys = [f"| key{n} | - |" for n in range(60)]
+            parts = chunks(section("Options", *head, *rows[:first], "| - | - |", *other, *keys, kind="row"))
+            for part in parts:
+                opening = ""
+                for line in part.text.split("\n"):
+                    opening = line if line in ("| Name | Meaning |", "| Key | Use |") else opening
+                    assert opening[:5].lower() == line[:5] or not line.startswith(("| name", "| key"))
     bare = chunks(section("Options", *rows, kind="row"))
     assert [line for part in bare for line in part.text.split("\n")] == rows, "no row is taken for a head"

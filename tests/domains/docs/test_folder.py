@@ -194,18 +194,21 @@ def test_a_signature_is_no_page(desk: Desk) -> None:
 def test_manual_pages_are_read_packed_or_not_and_what_is_none_is_skipped(desk: Desk) -> None:
     page = b".TH QUOKKA 1\n.SH OPTIONS\n.TP\n.B \\-f\nFeeds the quokka.\n"
     (desk.root / "quokka.1").write_bytes(page)
-    (desk.root / "wombat.1.gz").write_bytes(
-        gzip.compress(page.replace(b"QUOKKA", b"WOMBAT").replace(b"quokka", b"wombat"))
-    )
+    wombat = page.replace(b"QUOKKA", b"WOMBAT").replace(b"quokka", b"wombat")
+    (desk.root / "wombat.1.gz").write_bytes(gzip.compress(wombat[:20]) + gzip.compress(wombat[20:]) + b"\0\0")
+    (desk.root / "cut.1.gz").write_bytes(gzip.compress(page)[:-9])
+    (desk.root / "parts.1.gz").write_bytes(gzip.compress(b"", 1) * 10_001)
     (desk.root / "feed.1").write_text(".so man1/quokka.1\n")
     (desk.root / "libfeed.so.1").write_bytes(b"\x7fELF\0\0")
     (desk.root / "broken.1.gz").write_bytes(b"no gzip")
     (desk.root / "sources.tar.gz").write_bytes(gzip.compress(b"tar"))
     status = desk.add(".", name="manual")
     assert (status.pages, status.pages_skipped) == (2, 2)
-    assert [(Path(each.url).name, "cannot be unpacked" in each.reason) for each in status.failures] == [
-        ("broken.1.gz", True)
-    ]
+    reasons = {Path(each.url).name: each.reason for each in status.failures}
+    assert reasons.keys() == {"broken.1.gz", "cut.1.gz", "parts.1.gz"}
+    assert "cannot be unpacked" in reasons["broken.1.gz"]
+    assert "it is cut off" in reasons["cut.1.gz"]
+    assert "more than 10,000 parts" in reasons["parts.1.gz"]
     found = desk.search("feeds wombat")[0]
     assert (found.title, found.section, found.text) == (
         "wombat(1)", "wombat(1) > OPTIONS > -f", "Feeds the wombat."

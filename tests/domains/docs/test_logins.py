@@ -105,7 +105,9 @@ def test_errors_and_redirects_do_not_repeat_a_secret(site: Site) -> None:
 def test_what_is_configured_is_understood_or_refused_without_showing_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "netrc").write_text("machine wiki.corp login me password s3cret-word\n")
+    (tmp_path / "netrc").write_text(
+        "machine wiki.corp login me password s3cret-word\ndefault login me password s3cret-of-all\n"
+    )
     environ = {
         "DELTOS_HOME": str(tmp_path),
         "DELTOS_NETRC": str(tmp_path / "netrc"),
@@ -129,7 +131,33 @@ def test_what_is_configured_is_understood_or_refused_without_showing_it(
         with pytest.raises(BadArgument, match="not understood") as refused:
             config.logins.find(f"DELTOS_AUTH_{name}", "https://wiki.corp/")
         assert "s3cret" not in str(refused.value)
-    with pytest.raises(BadArgument, match=r"nothing for wiki.corp by https"):
-        config.logins.find("netrc", "http://wiki.corp/")
+    for url, host in (
+        ("http://wiki.corp/", r"wiki\.corp"),
+        ("https://x.evil/", r"x\.evil"),
+        ("https://default/", "default"),
+    ):
+        with pytest.raises(BadArgument, match=rf"nothing for {host} by https"):
+            config.logins.find("netrc", url)  # what a netrc has for all other hosts would go to whoever is named
     monkeypatch.setenv("DELTOS_AUTH_GOOD", "x")
     assert "DELTOS_AUTH_GOOD" not in parser_environment()
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "text", "shown"),
+    [
+        ("Cookie", "consent=accepted; lang=english", "It is accepted in english.", "It is accepted in english."),
+        ("Cookie", "lang=english; sid=a1b2c3d4", "english a1b2c3d4", "english [hidden]"),
+        ("Cookie", "session=zebrafish; lang=english", "zebrafish, english", "[hidden], english"),
+        ("Cookie", "zebra=abcdefghijklmnop", "abcdefghijklmnop", "[hidden]"),
+        ("X-Team", "documentation", "the documentation", "the documentation"),
+        ("X-Api-Key", "zebrafish", "a zebrafish", "a [hidden]"),
+        ("X-Id", "zebra77", "a zebra77", "a [hidden]"),
+        ("Authorization", "Bearer zebrafish", "Bearer zebrafish, zebrafish, bearer", "[hidden], [hidden], bearer"),
+        ("Authorization", "Basic bWU6emVicmFmaXNo", "me:zebrafish, zebrafish", "[hidden], [hidden]"),
+        ("X-Forward", "Basic bWU6emVicmFmaXNo", "zebrafish bWU6emVicmFmaXNo", "[hidden] [hidden]"),
+    ],
+)
+def test_secrets_are_hidden_and_ordinary_words_stay(header: str, value: str, text: str, shown: str) -> None:
+    login = Login(("https", "wiki.corp", 443), ((header, value),))
+    assert login.hide(text) == shown
+    assert login.hide_bytes(text.encode()) == shown.encode()

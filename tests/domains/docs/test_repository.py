@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import deltos.clones.files
 from deltos.clones.address import RepositoryAddress, file_address, parse_repository
-from deltos.clones.fetching import FetchLimits, Remote, find_reference, prepare_folder
+from deltos.clones.fetching import FetchLimits, Reference, Remote, choose_reference, find_reference, prepare_folder
+from deltos.clones.files import CommitFiles, find_local
 from deltos.clones.shelf import Clones
-from deltos.errors import AddressRefused, BadArgument, FetchFailed, NotFound, SourceError
+from deltos.domains.docs.repository import documents
+from deltos.domains.docs.source import parse_address
+from deltos.errors import AddressRefused, BadArgument, Cancelled, FetchFailed, NotFound, SourceError
 from deltos.fetch.http import HttpClient
 from deltos.logins import Login
 from deltos.private_hosts import NO_PRIVATE_HOSTS
@@ -150,11 +155,21 @@ def test_what_is_too_large_is_named_and_nothing_of_it_stays(
     tree = git(bomb, "rev-parse", "HEAD^{tree}")
     for _ in range(8):  # ten folders with ten folders each, and so on: a few kilobytes, a hundred million names
         tree = git(bomb, "mktree", text="".join(f"040000 tree {tree}\tfolder{at}\n" for at in range(10)))
+    docs = git(bomb, "rev-parse", "HEAD^{tree}")
+    tree = git(bomb, "mktree", text=f"040000 tree {tree}\tbomb\n040000 tree {docs}\tdocs\n")
     git(bomb, "update-ref", "refs/heads/main", git(bomb, "commit-tree", tree, "-m", "bomb"))
     monkeypatch.setattr(deltos.clones.files, "MAX_LISTED_BYTES", 1_000_000)
     status = desk.add(f"git+{served.url}/bomb")
     assert status.state == "FAILED"
     assert "too many (git answered more than 1 MB" in status.reason
+    assert "Add a folder of it" in status.reason
+    repository = find_local(bomb)
+    assert repository
+    files = CommitFiles(repository, "refs/heads/main", "docs")
+    assert list(files.files()) == ["docs/README.md"]  # which is what the hint promises
+    files.close()
+    with pytest.raises(Cancelled):
+        files.read("docs/README.md", 1_000)  # whoever still reads makes no folder that nobody would remove
 
 
 def test_what_a_killed_process_left_half_fetched_goes_with_the_next_start(
@@ -195,6 +210,96 @@ def test_a_login_goes_to_the_repository_alone_and_stays_nowhere(
     assert b"s3cret" not in kept
 
 
+def test_a_folder_of_a_repository_is_that_folder_and_no_other_of_its_name(
+    desk: Desk,
+) -> None:
+    address = parse_address("https://github.com/a/b/tree/main/docs/[slug]", project_root=desk.root, roots=())
+    assert (address.folder, address.version) == ("docs/[slug]", "main")
+    shop = make_repository(
+        desk.root / "shop",
+        {
+            "docs/[slug]/a.md": "# A\n\nThe zebra.\n",
+            "docs/s/b.md": "# B\n\nThe zebra.\n",
+            "packages/x/docs/[slug]/c.md": "# C\n\nThe zebra.\n",
+        },
+    )
+    whole = desk.store.sources.source(desk.begin(f"file://{shop}"))
+    assert whole
+    row = replace(whole, folder="docs/[slug]")
+    repository = desk.docs.library.crawls.opener.open(row, desk.parser)
+    assert list(repository.begin()) == [f"{shop}@main/docs/[slug]/a.md"]
+    repository.close()
+
+
+def test_a_fetch_ends_with_the_crawl_that_wanted_it(desk: Desk, served: GitSite, tmp_path: Path) -> None:
+    make_repository(served.folder / "shop", FILES)
+    source_id = desk.begin(f"git+{served.url}/shop")
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow(path: str, headers: dict[str, str]) -> None:
+        if path.endswith("/git-upload-pack"):
+            begun.set()
+            ended.wait(60)
+
+    served.intercept = slow
+    crawl = threading.Thread(target=desk.docs.library.crawls.run, args=(source_id,))
+    crawl.start()
+    assert begun.wait(60)
+    assert desk.docs.library.cancel("site")
+    crawl.join(60)
+    assert not crawl.is_alive()
+    assert desk.docs.library.status("site").state == "CANCELLED"
+    for thread in threading.enumerate():
+        if thread.name == "deltos-reader":
+            thread.join(20)  # it waits for the git that fetches, which is ended too
+    assert list((tmp_path / "home" / "clones").glob("*")) == []
+    ended.set()
+
+
+def test_a_recrawl_reads_the_very_branch_that_was_read_before(desk: Desk, tmp_path: Path) -> None:
+    shop = make_repository(desk.root / "shop", FILES)
+    git(shop, "branch", "-m", "8.0")
+    assert desk.add(f"file://{shop}").source.version == "8.0"
+    for tag in ("8.0", "v8.0"):
+        git(shop, "tag", tag)
+    write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting wakes.\n"})
+    git(shop, "commit", "-qam", "later")
+    assert desk.recrawl().pages_done == 1
+    assert "wakes" in desk.search("zebra setting")[0].text
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [
+        (["refs/heads/8.0", "refs/tags/v8.0"], "refs/heads/8.0"),
+        (["refs/heads/8.0", "refs/tags/8.0"], "refs/tags/8.0"),
+        (["refs/heads/main", "refs/tags/v8.0"], "refs/tags/v8.0"),
+    ],
+)
+def test_a_version_is_a_tag_or_branch_of_that_name_before_one_with_a_v(known: list[str], found: str) -> None:
+    assert choose_reference("8.0", known) == Reference(found)
+
+
+def test_manual_pages_and_files_without_a_suffix_are_documentation_by_their_names(desk: Desk, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "README": "Shop\n\nThe giraffe is tall.\n",
+        "CHANGES": "1.0\n\nThe okapi came.\n",
+        "Makefile": "all:\n",
+        "docs/a.md": "# A\n\nThe zebra.\n",
+        "man/shop.1": ".TH SHOP 1\n.SH NAME\nshop \\- sells a quokka\n",
+        "lib/libshop.so.1": b"\x7fELF\0",
+        "src/notes.md": "# Notes\n",
+    }
+    shop = make_repository(desk.root / "shop", files)
+    assert documents(dict.fromkeys(files)) == [  # type: ignore[arg-type]
+        "README", "CHANGES", "docs/a.md", "man/shop.1", "lib/libshop.so.1"
+    ]  # fmt: skip
+    status = desk.add(f"file://{shop}")
+    assert (status.state, status.pages_done, status.pages_skipped) == ("READY", 4, 1)
+    for word, path in (("giraffe", "README"), ("okapi", "CHANGES"), ("quokka", "man/shop.1")):
+        assert desk.cited(word)[0].startswith(f"{shop}@main/{path}")
+
+
 def test_a_repository_of_this_machine_is_read_where_it_is(desk: Desk, tmp_path: Path) -> None:
     shop = make_repository(desk.root / "shop", FILES)
     git(shop, "tag", "v2")
@@ -226,6 +331,7 @@ def test_a_repository_of_this_machine_is_read_where_it_is(desk: Desk, tmp_path: 
         ("https://gitlab.com/group/sub/tool", RepositoryAddress("https://gitlab.com/group/sub/tool")),
         ("git+https://git.example.org/tool", RepositoryAddress("https://git.example.org/tool")),
         ("https://git.example.org:8443/a/tool.git", RepositoryAddress("https://git.example.org:8443/a/tool.git")),
+        ("git+https://Git.Bücher.example/tool", RepositoryAddress("https://git.xn--bcher-kva.example/tool")),
         ("https://github.com/features/actions", None),
         ("https://github.com/pallets/flask/issues", None),
         ("https://github.com/pallets", None),

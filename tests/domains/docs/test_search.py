@@ -138,6 +138,16 @@ def test_sources_and_versions_can_be_chosen(desk: Desk) -> None:
         desk.search("quokka", source="thre")
 
 
+def test_a_section_of_the_wanted_type_is_found_behind_all_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = "".join(f"## Quokka {number}\n\nThe quokka, a quokka.\n\n" for number in range(30))
+    write(desk, a=f"# Animals\n\n{many}", b=f"# Glossary\n\nA quokka. {'Other words of length. ' * 40}")
+    monkeypatch.setattr("deltos.domains.docs.search.MOST_CANDIDATES", 20)
+    assert [each.section for each in desk.search("quokka", types=("glossary",))] == ["Glossary"]
+    monkeypatch.setattr("deltos.domains.docs.search.TYPED_CANDIDATES", 10)
+    found = desk.docs.search.search(DocsRequest("quokka", types=("glossary",)))
+    assert (found.passages, "only what is among the 10 best matches" in found.note) == ((), True)
+
+
 def test_each_section_is_of_its_own_types(desk: Desk) -> None:
     page = "# Feeding\n\nquokka start\n\n## Reference\n\nquokka table\n\n## Examples\n\nquokka sample\n\n## How\n\nquokka steps"
     write(desk, feeding=page, glossary="# Glossary\n\nTerms.\n\n## Joey\n\na small quokka")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from deltos.excerpts import Excerpts, ShownBefore
 from deltos.store.documents import DocsTotals
 from tests import calling
 from tests.domains.docs.test_packages import install, web_kit
+from tests.repositories import make_repository
 
 if TYPE_CHECKING:
     from deltos.tool import Answer
@@ -260,6 +263,20 @@ def test_an_installed_package_answers_to_its_address_with_nothing_added(agent: A
         agent.call("search_docs", query="quokka", source="npm:@scope/nothing")
 
 
+def test_questions_that_come_together_have_a_package_read_once(agent: Agent) -> None:
+    web_kit(agent.desk.root)
+    begin = threading.Barrier(4)
+
+    def ask() -> str:
+        begin.wait(60)
+        return agent.text("search_docs", query="helps with quokkas", source="pypi:web-kit")
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = [each.result() for each in [threads.submit(ask) for _ in range(4)]]
+    assert all("pypi:web-kit@2.1.0/web_kit/tools.py" in answer for answer in answers)
+    assert len(agent.desk.docs.library.sources()) == 1
+
+
 def test_two_projects_may_have_a_package_in_two_versions(agent: Agent) -> None:
     web_kit(agent.desk.root)
     other = agent.desk.root / "other"
@@ -311,6 +328,14 @@ def test_the_folder_of_the_project_is_shown_as_such(agent: Agent) -> None:
     assert f"- {name} (.): READY" in agent.text("list_sources")
     assert agent.text("crawl_status", source=name).startswith(f"{name} (.): READY")
     assert agent.text("remove_source", source=name).startswith(f"Removed {name} (.): 1 page,")
+
+
+def test_a_commit_of_the_project_is_cited_by_the_name_of_the_project(agent: Agent) -> None:
+    name = agent.desk.root.name
+    make_repository(agent.desk.root, {"docs/guide.md": "# Guide\n\nwombat"})
+    agent.desk.add(f"file://{agent.desk.root}", "commit")
+    found = agent.text("search_docs", query="wombat", source="commit")
+    assert f"Source: {name}@main/docs/guide.md#guide\n" in found, "no folder of this machine"
 
 
 def test_the_tools_describe_themselves_honestly() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.errors import AddressRefused, FetchFailed
 from tests.loopback import Page
 
@@ -263,13 +264,34 @@ def test_a_start_page_that_is_no_text_is_named_in_the_reason(desk: Desk, site: S
 
 def test_a_page_that_only_says_that_there_is_none_is_named_and_not_indexed(desk: Desk, site: Site) -> None:
     explained = "The server did not find the page. " * 60
-    site.html("/", "<h1>Start</h1><a href='gone.html'>g</a><a href='codes.html'>c</a>")
+    topics = (
+        "404 handling",
+        "Error 404 in nginx",
+        "404 error pages",
+        "404s",
+        "404: gone",
+        "404 | Quokka",
+        "Error 404!",
+    )
+    links = "".join(f"<a href='{number}.html'>{number}</a>" for number in range(len(topics)))
+    site.html("/", f"<h1>Start</h1><a href='gone.html'>g</a><a href='codes.html'>c</a>{links}")
+    for number, topic in enumerate(topics):
+        site.html(f"/{number}.html", f"<h1>{topic}</h1><p>Short words.</p>")
     site.html("/gone.html", "<title>Page not found | Quokka</title><h1>Sorry!</h1><p>Try the search.</p>")
     site.html("/codes.html", f"<h1>404 Not Found</h1><p>{explained}</p>")
     status = desk.add(site.url)
-    assert [
-        (each.url, "says that there is no such page ('Page not found" in each.reason) for each in status.failures
-    ] == [(f"{site.url}/gone.html", True)]
+    reasons = {each.url.rpartition("/")[2]: each.reason for each in status.failures}
+    assert set(reasons) == {"gone.html", "4.html", "5.html", "6.html"}
+    assert "says that there is no such page ('Page not found" in reasons["gone.html"]
     assert set(desk.cited("server did not find")) == {f"{site.url}/codes.html"}
     site.html("/codes.html", "<h1>404</h1>")
-    assert desk.recrawl().pages == 1, "what was there goes"
+    assert desk.recrawl().pages == status.pages - 1, "what was there goes"
+
+
+def test_malformed_addresses_in_a_page_of_an_api_are_passed_over() -> None:
+    page = b"""<div id='swagger-ui'></div><script>graphiql({url: 'http://[x', fetch: 'http://[graphql'});
+    SwaggerUIBundle({url: '/v1/openapi.json'}, 'http://[x/schema.json', '/v1/schema.graphql')</script>"""
+    url = "https://example.org/docs"
+    assert description_addresses(page, url) == ["https://example.org/v1/openapi.json"]
+    assert schema_addresses(page, url) == ["https://example.org/v1/schema.graphql"]
+    assert graphql_endpoint(page, url) == "https://example.org/graphql"

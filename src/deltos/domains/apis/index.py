@@ -6,8 +6,9 @@ import logging
 import pickle
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -24,7 +25,6 @@ from deltos.store.apis import ApiRow, UnreadRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from deltos.domains.apis.document import ApiDocument, ReadDocument
     from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
@@ -189,13 +189,22 @@ class ApiIndexer:
         documents = find_documents(location, network=self._network, parser=self._parser, root=root)
         return self._add_documents(documents, location, source_name, brought_by)
 
-    def add_found(self, data: bytes, url: str, name: str = "", *, brought_by: str = "") -> AddReport:
-        """Index a description that somebody else read from `url`, such as a crawl of documentation."""
-        if not is_address(url):
+    def add_found(
+        self, data: bytes, url: str, name: str = "", *, brought_by: str = "", read: ReadDocument | None = None
+    ) -> AddReport:
+        """Index a description that somebody else read from `url`, such as a crawl of documentation.
+
+        `read` reads what it refers to, where nobody else can: in a commit of a repository.
+        """
+        if read is None and not is_address(url):
             return self.add(url, name, brought_by=brought_by)
         source_name = name.strip()
         self._refuse_taken(source_name, url)
-        documents = [fetched_document(Fetched(data, url), self._network)]
+        document = fetched_document(Fetched(data, url), self._network)
+        if read is not None:
+            citation = url if is_address(url) else Path(url).name
+            document = replace(document, citation=citation, read=read)
+        documents = [document]
         return self._add_documents(documents, url, source_name, brought_by)
 
     def _add_documents(

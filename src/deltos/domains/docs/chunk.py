@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, estimate_tokens
@@ -65,13 +65,14 @@ def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
     group: list[Block] = []
     size = 0
     head: list[Block] = []  # of the table that is open
-    for block in (part for whole in blocks for part in _smaller(whole, max_tokens)):
+    parts = (part for whole in blocks for part in _smaller(whole, max_tokens))
+    for block, following in pairwise(chain(parts, (None,))):
+        if block is None:  # never: it ends the parts
+            break
         tokens = estimate_tokens(block.text)
-        head = _head_with(head, block, max_tokens) if block.kind == "row" else []
+        head = _head_with(head, block, following, max_tokens)
         if group and size + tokens > max_tokens:
-            carried = [group.pop()] if block.kind == "code" and _introduces(group) else []
-            if block.kind == "row" and group[-1].kind == "row" and _is_whole(head):
-                carried = [replace(row, anchors=()) for row in head]  # rows without their head say nothing
+            carried = _carried(group, head, block)
             yield group
             group, size = carried, sum(estimate_tokens(part.text) for part in carried)
         group.append(block)
@@ -80,12 +81,33 @@ def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
         yield group
 
 
-def _head_with(head: list[Block], row: Block, max_tokens: int) -> list[Block]:
-    """The head of a table once `row` was read: its first row, with the line below it."""
-    is_next = len(head) == 1 and not _is_whole(head) and _is_rule(row.text)
-    if head and not is_next:
-        return head
-    return [*head, row] if estimate_tokens(row.text) <= max_tokens // _HEAD_SHARE else head
+def _carried(group: list[Block], head: list[Block], block: Block) -> list[Block]:
+    """What the group that begins with `block` has before it; what belongs to it alone leaves the one that ends."""
+    if block.kind == "code":
+        return [group.pop()] if _introduces(group) else []
+    if block.kind != "row" or group[-1].kind != "row" or not _is_whole(head) or block is head[0]:
+        return []
+    if block is head[-1]:
+        return [group.pop()] if len(group) > 1 else []
+    return [replace(row, anchors=()) for row in head]  # rows without their head say nothing
+
+
+def _head_with(head: list[Block], block: Block, following: Block | None, max_tokens: int) -> list[Block]:
+    """The head of the table that `block` is in: its first row, with the line below it. Tables may follow each other."""
+    if block.kind != "row":
+        return []
+    if _begins_table(block, following, is_first=not head):
+        return [block] if estimate_tokens(block.text) <= max_tokens // _HEAD_SHARE else []
+    return [*head, block] if len(head) == 1 and not _is_whole(head) and _is_rule(block.text) else head
+
+
+def _begins_table(row: Block, following: Block | None, *, is_first: bool) -> bool:
+    if _is_rule(row.text):
+        return False
+    if _is_whole([row]) or following is None or following.kind != "row":
+        return _is_whole([row])
+    # Within a table a row of single dashes says that there is nothing.
+    return _is_rule(following.text) and (is_first or "---" in following.text)
 
 
 def _is_whole(head: list[Block]) -> bool:

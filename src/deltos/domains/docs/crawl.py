@@ -183,7 +183,8 @@ class Crawl:
 
     def _seed(self) -> bool:
         """Queue where the source begins, in a thread of its own: a slow server must not delay a stop."""
-        begun = run_aside(lambda: list(self._origin.begin()), self._stopping, _LONGEST_NAP_SECONDS)
+        is_over = self._is_over  # a fetch may take minutes
+        begun = run_aside(lambda: list(self._origin.begin()), is_over, _LONGEST_NAP_SECONDS)
         if begun is None:
             return False
         frontier = Frontier(self._source.max_pages, 0, set(), beyond_most=self._frontier.beyond_most)
@@ -194,6 +195,13 @@ class Crawl:
             addresses += frontier.discover(self._index.live_addresses(self._source.id), 1)
         self._store.seed(self._source.id, addresses)
         return True
+
+    def _is_over(self) -> bool:
+        """Whether the crawl is to stop: the program ends, it was cancelled, or its source is removed."""
+        if self._stopping():
+            return True
+        crawl = self._store.crawl(self._source.id)
+        return crawl is None or (crawl.generation, crawl.state) != (self._crawl.generation, "open")
 
     def _work(self) -> bool:
         """Read addresses side by side; False when asked to stop before the end."""

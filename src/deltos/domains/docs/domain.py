@@ -92,6 +92,7 @@ def open_docs(
         logins,
         browser,
         clock.monotonic,
+        clock.sleep,
     )
 
     @cache

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
 
 SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
+NO_DOCUMENT = "not documentation"
 INCLUDES = "+"  # marks the stamp of a page that includes others: its own time and size do not tell whether it changed
+_MOST_MEMBERS = 10_000  # of a gzip file
+_UNPACKED_BYTES = 1 << 16  # at a time: what a member leaves over is copied
 _MAX_INCLUDED_BYTES = 1_000_000
 API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
 _WALKED = SUFFIXES | API_SUFFIXES | MAN_SUFFIXES | {PACKED_SUFFIX}
@@ -102,9 +105,8 @@ class Folder:
             return Unchanged()
         if data.startswith(SIGNATURE):
             return Skipped("a signature")
-        if form == "man" and not is_man_page(data):
-            leads_on = data.startswith(b".so ")
-            return Skipped("another name of a manual page" if leads_on else "not documentation")
+        if form == "man" and (reason := unread_manual(data)):
+            return Skipped(reason)
         title = path.stem if form in ("text", "pdf") else ""
         task = Task(read_page, (RawPage(data, form, address.url, title=title),), (data,))
         return Unparsed(task, partial(_reading, address.url, stamp, digest))
@@ -125,21 +127,45 @@ class Folder:
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
             return Skipped(self._apis.add(self._found(path, data)))
-        return Skipped("not documentation")
+        return Skipped(NO_DOCUMENT)
 
     def _found(self, path: Path, data: bytes) -> FoundDescription:
         source = self._source
         return FoundDescription(path.stem, path.as_posix(), source.version, data, brought_by=source.id)
 
 
+def unread_manual(data: bytes) -> str:
+    """Why a file that is named like a manual page is not read; empty for a manual page."""
+    if is_man_page(data):
+        return ""
+    return "another name of a manual page" if data.startswith(b".so ") else NO_DOCUMENT
+
+
 def _unpacked(data: bytes) -> bytes:
-    try:
-        unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, MAX_FILE_BYTES + 1)
-    except zlib.error as exc:
-        raise SourceError(f"It cannot be unpacked ({exc})") from None
-    if len(unpacked) > MAX_FILE_BYTES:
-        raise SourceError(f"Unpacked, it is larger than {MAX_FILE_BYTES:,} bytes")
-    return unpacked
+    """What a gzip file holds, all its members; raises when it is too much, or not all of it is there."""
+    unpacked, at = bytearray(), 0
+    for _ in range(_MOST_MEMBERS):
+        at = _unpack_member(data, at, unpacked)
+        if at >= len(data) or not data[at]:  # writers may pad with zeros
+            return bytes(unpacked)
+    raise SourceError(f"It is packed in more than {_MOST_MEMBERS:,} parts")
+
+
+def _unpack_member(data: bytes, at: int, unpacked: bytearray) -> int:
+    """Append what the member that begins at a byte holds; where the next one begins."""
+    member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    while not member.eof:
+        piece = data[at : at + _UNPACKED_BYTES]
+        if not piece:
+            raise SourceError("It cannot be unpacked (it is cut off)")
+        try:
+            unpacked += member.decompress(piece, MAX_FILE_BYTES + 1 - len(unpacked))
+        except zlib.error as exc:
+            raise SourceError(f"It cannot be unpacked ({exc})") from None
+        if len(unpacked) > MAX_FILE_BYTES:
+            raise SourceError(f"Unpacked, it is larger than {MAX_FILE_BYTES:,} bytes")
+        at += len(piece) - len(member.unused_data)
+    return at
 
 
 def with_includes(tree: Readable, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:

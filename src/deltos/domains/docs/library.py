@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -136,6 +137,7 @@ class Library:
         self._opener = opener
         self._apis = apis
         self._now = now
+        self._installing = threading.Lock()
         self.crawls = crawls
 
     # ------------------------------------------------------------------ changing
@@ -157,7 +159,7 @@ class Library:
                 kind=address.kind,
                 url=address.url,
                 version=request.version.strip() or address.version,
-                include=request.include or address.include,
+                include=request.include,
                 exclude=request.exclude,
                 max_pages=_most_pages(request.max_pages, address.kind),
                 max_depth=max(0, request.max_depth),
@@ -165,6 +167,7 @@ class Library:
                 added_at=self._now(),
                 auth=request.auth.strip(),
                 browser=request.browser,
+                folder=address.folder,
             )
         )
         self._refuse_duplicate(source)
@@ -175,7 +178,8 @@ class Library:
     def _versioned(self, source: SourceRow) -> SourceRow:
         """A source with the version that it has; a package of another version than the one wanted is refused."""
         if source.kind == "git":
-            return replace(source, version=self._opener.version_of(_of_default_branch(source)))
+            reference = self._opener.reference_of(_of_default_branch(source))
+            return replace(source, version=reference.version, reference=reference.name)
         version = self._opener.version_of(source)
         if source.version and source.version != LATEST and not same_version(version, source.version):
             raise BadArgument(
@@ -354,15 +358,18 @@ class Library:
         if address is None:
             return named
         wanted = version or in_name
-        known = [source for source in self.sources() if source.url == address.url]
-        if wanted.lower() in ("", LATEST, ALL) or not of_version(known, wanted):
-            source = self._installed(address, project_root, known, wanted)
-            if source is not None and not wanted:
+        with self._installing:  # two questions at once add one source
+            known = [source for source in self.sources() if source.url == address.url]
+            is_new = wanted.lower() in ("", LATEST, ALL) or not of_version(known, wanted)
+            source = self._installed(address, project_root, known, wanted) if is_new else None
+        if source is not None:
+            self._read(source)
+            if not wanted:
                 return source.id
         return f"{address.url}@{in_name}" if in_name else address.url
 
     def _installed(self, address: Address, project_root: Path, known: list[SourceRow], wanted: str) -> SourceRow | None:
-        """The source of a package as it is installed here, read now unless it is; None where only others have it."""
+        """The source of a package as it is installed here, added unless it is; None where only others have it."""
         root = project_root.as_posix()
         version = "" if wanted.lower() in (LATEST, ALL) else wanted
         try:
@@ -378,10 +385,20 @@ class Library:
             names = (default_name(address.url), address.url, f"{address.url} of {project_root.name}")
             taken = {each.name.lower() for each in self._store.sources() if each.version == new.version}
             name = next((name for name in names if name.lower() not in taken), names[0])
-            source = self.add(NewSource(address.url, name, project_root, (project_root,))).sources[0]
-        return self._read(source)
+            source = self._added(NewSource(address.url, name, project_root, (project_root,)), new.version)
+        return source
 
-    def _read(self, source: SourceRow) -> SourceRow:
+    def _added(self, request: NewSource, version: str) -> SourceRow:
+        """A package added, or what another process has added of it meanwhile."""
+        try:
+            return self.add(request).sources[0]
+        except BadArgument:
+            for source in self.sources():
+                if (source.url, source.version) == (request.url, version):
+                    return source
+            raise
+
+    def _read(self, source: SourceRow) -> None:
         """Wait for an open crawl of a source, not for long; a source of which nothing could be read is an error."""
         if source.id in self._store.open_crawls():
             self.crawls.start(source.id)
@@ -389,7 +406,6 @@ class Library:
         status = self._status(source)
         if status.state == "FAILED":
             raise SourceError(f"{source.url} could not be read ({status.reason})", hint="recrawl_source tries again.")
-        return source
 
     def first_page(self, source_id: str) -> FirstPage | None:
         """The first page that can be searched of a source, in short; None when there is none."""
@@ -511,13 +527,14 @@ def _of_default_branch(source: SourceRow) -> SourceRow:
 
 
 def _is_same(source: SourceRow, new: SourceRow) -> bool:
-    """Whether two read the same: one address, and where that has versions, one of those.
+    """Whether two read the same: one address, and where that has folders or versions, one of those.
 
     A package of one project is one source, whichever version is installed.
     """
     is_followed = source.kind in ("pypi", "npm") and source.project_root == new.project_root
     has_one = source.kind in ("website", "folder")
-    return source.url == new.url and (has_one or is_followed or source.version == new.version)
+    is_there = (source.url, source.folder) == (new.url, new.folder)
+    return is_there and (has_one or is_followed or source.version == new.version)
 
 
 def _already_crawled(source: SourceRow) -> BadArgument:

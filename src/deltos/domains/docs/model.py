@@ -95,7 +95,8 @@ class Origin(Protocol):
 class FoundDescription:
     """An API description met while adding or crawling documentation. Without data it is still to be asked for.
 
-    `brought_by` is the id of the source that it was met in; it goes with that source.
+    `brought_by` is the id of the source that it was met in; it goes with that source. `read` reads a file that it
+    refers to, where only that source can.
     """
 
     name: str
@@ -103,6 +104,7 @@ class FoundDescription:
     version: str
     data: bytes = b""
     brought_by: str = ""
+    read: Callable[[str], bytes] | None = None
 
 
 class ApiCatalog(Protocol):

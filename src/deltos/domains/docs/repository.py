@@ -4,6 +4,7 @@ documentation, and how one is read out of its objects."""
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -13,22 +14,32 @@ from typing import TYPE_CHECKING
 from deltos.clones.address import file_address
 from deltos.clones.fetching import FETCHED
 from deltos.clones.files import CommitFiles, find_local, local_reference, why_unread
-from deltos.domains.docs.folder import API_SUFFIXES, INCLUDES, SIGNATURE, matches_any, with_includes
+from deltos.domains.docs.folder import (
+    API_SUFFIXES,
+    INCLUDES,
+    NO_DOCUMENT,
+    SIGNATURE,
+    matches_any,
+    unread_manual,
+    with_includes,
+)
 from deltos.domains.docs.model import FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
-from deltos.errors import NotFound, NothingToIndex
+from deltos.errors import Cancelled, NotFound, NothingToIndex, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, SKIPPED_FOLDERS, check_unmoved
 from deltos.guarded import Task
-from deltos.markup.formats import SUFFIXES, format_of
+from deltos.markup.formats import MAN_SUFFIXES, SUFFIXES, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from deltos.clones.fetching import Reference
     from deltos.clones.files import TreeFile
     from deltos.clones.shelf import Clones
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.pages import PageText
     from deltos.logins import Login
+    from deltos.markup.formats import Format
     from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
     from deltos.workspace.repository import Repository
 
@@ -61,6 +72,7 @@ class GitRepository:
         self._opened: CommitFiles | None = None
         self._paths: dict[str, str] = {}
         self._lock = threading.Lock()
+        self._is_closed = threading.Event()
 
     @property
     def is_local(self) -> bool:
@@ -68,21 +80,25 @@ class GitRepository:
         return "://" not in self._source.url
 
     @property
-    def version(self) -> str:
+    def reference(self) -> Reference:
         """The branch or tag that the source means; asks the repository."""
-        source = self._source
         if self.is_local:
-            return local_reference(self._local(), source.version).version
-        return self._checkout.clones.reference(source.url, source.version, self._checkout.login()).version
+            return local_reference(self._local(), self._wanted)
+        return self._checkout.clones.reference(self._source.url, self._wanted, self._checkout.login())
+
+    @property
+    def _wanted(self) -> str:
+        return self._source.reference or self._source.version
 
     def begin(self) -> Iterator[str]:
         """Fetch it, and every file that is documentation."""
         if not self.is_local:
-            source = self._source
-            self._checkout.clones.bring(source.id, source.url, source.version, self._checkout.login())
+            source, login = self._source, self._checkout.login()
+            self._checkout.clones.bring(source.id, source.url, self._wanted, login, self._is_closed.is_set)
         with self._lock:
             files = self._files().files()
-        wanted = [path for path in documents(files, whole=bool(self._source.include)) if self._wants(path)]
+        is_chosen = bool(self._source.include or self._source.folder)
+        wanted = [path for path in documents(files, whole=is_chosen) if self._wants(path)]
         if not wanted:
             raise NothingToIndex("The repository has no documentation", hint="Name folders with include globs.")
         yield from map(self._address, wanted)
@@ -97,7 +113,8 @@ class GitRepository:
         return 0.0
 
     def close(self) -> None:
-        """Let go of the temporary folder that git sees."""
+        """Let go of the temporary folder that git sees, and of what is still being fetched."""
+        self._is_closed.set()
         with self._lock:
             if self._opened:
                 self._opened.close()
@@ -113,7 +130,9 @@ class GitRepository:
             return Skipped(why_unread(file))
         if known and known.etag == file.id:
             return Unchanged()
-        form = format_of(file.path)
+        form = _format_of(file.path)
+        if form == "man" and file.size_bytes > MAX_FILE_BYTES:  # a library, say: names end in numbers for many reasons
+            return Skipped(NO_DOCUMENT)
         data = files.read(file.path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
         if data.startswith(_LFS):
             return Skipped("a pointer of Git LFS, whose content is not fetched")
@@ -121,6 +140,8 @@ class GitRepository:
             return self._not_a_page(file.path, url, data)
         if data.startswith(SIGNATURE):
             return Skipped("a signature")
+        if form == "man" and (reason := unread_manual(data)):
+            return Skipped(reason)
         data, includes = with_includes(files, file.path, form, data)
         stamp = file.id + INCLUDES * includes
         digest = hashlib.blake2b(data, digest_size=16).digest()
@@ -131,13 +152,15 @@ class GitRepository:
         return Unparsed(task, partial(_reading, url, stamp, digest))
 
     def _files(self) -> CommitFiles:
+        if self._is_closed.is_set():
+            raise Cancelled("The repository was closed")
         if self._opened is None:
             if self.is_local:
                 repository = self._local()
-                reference = local_reference(repository, self._source.version).name
+                reference = local_reference(repository, self._wanted).name
             else:
                 repository, reference = self._checkout.clones.kept(self._source.id), FETCHED
-            self._opened = CommitFiles(repository, reference)
+            self._opened = CommitFiles(repository, reference, self._source.folder)
         return self._opened
 
     def _local(self) -> Repository:
@@ -153,6 +176,8 @@ class GitRepository:
 
     def _wants(self, path: str) -> bool:
         source = self._source
+        if source.folder and not path.startswith(f"{source.folder}/"):
+            return False
         if source.include and not matches_any(path, source.include):
             return False
         return not matches_any(path, source.exclude)
@@ -162,13 +187,25 @@ class GitRepository:
         if source.auth:
             return Skipped("behind a login only pages are read")
         if self._apis.recognises(data):
-            name = PurePosixPath(path).stem
-            return Skipped(self._apis.add(FoundDescription(name, url, source.version, data, brought_by=source.id)))
-        return Skipped("not documentation")
+            # Of a clone on this machine, a place in it that is no file: what is read is the commit's.
+            place = f"{source.url}/{path}@{source.version}" if self.is_local else url
+            found = FoundDescription(
+                PurePosixPath(path).stem, place, source.version, data, source.id, partial(self._beside, path)
+            )
+            return Skipped(self._apis.add(found))
+        return Skipped(NO_DOCUMENT)
+
+    def _beside(self, path: str, relative: str) -> bytes:
+        """A file of the commit that the description at `path` refers to; asked while that is read."""
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
+        if target.startswith(("../", "/")) or target == "..":
+            raise SourceError("outside the repository")
+        return self._files().read(target, MAX_DESCRIPTION_BYTES)
 
 
 def documents(files: dict[str, TreeFile], *, whole: bool = False) -> list[str]:
-    """The files that are documentation: folders named so, the papers at the top, every README; all where none is.
+    """The files that are documentation: folders named so, every README and manual page, CHANGELOG and the like at the
+    top; all that can be read where there is no such folder.
 
     `whole` takes every readable file: whoever gave globs chose already.
     """
@@ -176,15 +213,26 @@ def documents(files: dict[str, TreeFile], *, whole: bool = False) -> list[str]:
     chosen = [] if whole else [path for path in readable if _is_in_docs_folder(path)]
     if not chosen:
         return readable
-    return [path for path in readable if _is_in_docs_folder(path) or _is_paper(path)]
+    return [path for path in readable if _is_in_docs_folder(path) or _is_named_so(path)]
 
 
 def _is_readable(path: str) -> bool:
     *folders, name = path.split("/")
     if any(folder in _SKIPPED or folder.startswith(".") for folder in folders):
         return False
-    suffix = PurePosixPath(name.lower()).suffix
-    return suffix in SUFFIXES or suffix in API_SUFFIXES
+    return _format_of(name) is not None or _suffix(name) in API_SUFFIXES
+
+
+def _format_of(path: str) -> Format | None:
+    """How a file is read, by its name; README and the like need no suffix."""
+    suffix = _suffix(path)
+    if suffix in SUFFIXES or suffix in MAN_SUFFIXES:
+        return format_of(f"x{suffix}")
+    return "text" if PurePosixPath(path).name.lower() in _ALWAYS else None
+
+
+def _suffix(path: str) -> str:
+    return PurePosixPath(path.lower()).suffix
 
 
 def _is_in_docs_folder(path: str) -> bool:
@@ -192,11 +240,12 @@ def _is_in_docs_folder(path: str) -> bool:
     return not _DOCS_FOLDERS.isdisjoint(folders[:_DEEPEST_DOCS_FOLDER])
 
 
-def _is_paper(path: str) -> bool:
+def _is_named_so(path: str) -> bool:
+    """Whether a file is documentation by its name: a README, a manual page; at the top, CHANGELOG and the like."""
     name = path.lower().rpartition("/")[2]
-    if PurePosixPath(name).suffix in API_SUFFIXES:
+    if _suffix(path) in API_SUFFIXES:
         return False
-    return name.startswith("readme") or ("/" not in path and name.startswith(_ALWAYS))
+    return _suffix(path) in MAN_SUFFIXES or name.startswith("readme") or ("/" not in path and name.startswith(_ALWAYS))
 
 
 def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:

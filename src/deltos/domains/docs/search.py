@@ -19,7 +19,7 @@ from deltos.model import BEHIND_NOTE
 from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import ApiCatalog
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # With 200, page recall@5 and sections shown were lower: benchmarks/RESULTS.md.
 MOST_CANDIDATES = 300
+# Those that match are looked through for the types that are wanted, which their words alone tell.
+TYPED_CANDIDATES = 3_000
 # Candidates by meaning alone: a passage in other words shares no term with the question.
 NEAREST_CHUNKS = 60
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
@@ -98,7 +100,7 @@ class DocsSearch:
         with self._store.snapshot():
             sources = self._sources(question)
             ids = [source.id for source in sources]
-            found = self.candidates(question.query, ids)
+            found = self.candidates(question.query, ids, question.types)
             if question.version and not sources and not self.apis_of(question):
                 raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
             every = merge(self._documentation(question, found), descriptions)
@@ -129,9 +131,7 @@ class DocsSearch:
             raise
 
     def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
-        wanted_types = set(question.types)
-        ordered = [each for each in _ordered(found) if not wanted_types or wanted_types & types_of(each.candidate)]
-        ranked = {each.candidate.chunk_id: each for each in ordered[:COUNTED_CANDIDATES]}
+        ranked = {each.candidate.chunk_id: each for each in _ordered(found)[:COUNTED_CANDIDATES]}
         shown = self._store.chunks(list(ranked))
         wanted = set(documentation_question(question.query).split())
         texts: dict[str, Passage] = {}
@@ -162,19 +162,27 @@ class DocsSearch:
         """Candidates for a query, best first."""
         return _ordered(self.candidates(query, source_ids))
 
-    def candidates(self, query: str, source_ids: list[str]) -> Candidates:
-        """What may answer a query, not yet ordered; empty when nothing shares a word or the meaning with it."""
+    def candidates(self, query: str, source_ids: list[str], types: Collection[str] = ()) -> Candidates:
+        """What may answer a query, not yet ordered; empty when nothing shares a word or the meaning with it.
+
+        With `types`, only sections of one of these.
+        """
         terms = asked_terms(documentation_question(query))
         frequencies = self._store.document_frequencies(terms)
         total = self._store.chunk_count()
         asked = parse_query(query, terms, frequencies, total)
         rarest = choose_terms(frequencies, total)
-        candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
+        limit = TYPED_CANDIDATES if types else MOST_CANDIDATES
+        matching = self._store.candidates(rarest, source_ids, limit=limit)
+        candidates = _of_types(matching, types)[:MOST_CANDIDATES]
         similarities, note = self._similarities(Spoken(query, asked_words(query))) if source_ids else (None, "")
         if similarities:
             known = {candidate.chunk_id for candidate in candidates}
             new = [chunk_id for chunk_id in similarities.near(NEAREST_CHUNKS) if chunk_id not in known]
-            candidates += self._store.candidates_with(new, source_ids)
+            candidates += _of_types(self._store.candidates_with(new, source_ids), types)
+        if types and len(matching) == limit and len(candidates) < MOST_CANDIDATES:
+            looked_at = f"Of these types, only what is among the {limit:,} best matches was found."
+            note = " ".join(filter(None, (note, looked_at)))
         return Candidates(
             asked=asked,
             candidates=candidates,
@@ -241,6 +249,12 @@ def _ordered(found: Candidates) -> list[RankedChunk]:
     if not found.candidates:
         return []
     return order(found.asked, found.candidates, found.page_scores, found.similarities)
+
+
+def _of_types(candidates: list[CandidateChunk], types: Collection[str]) -> list[CandidateChunk]:
+    """The sections that are of one of the types; all where none is wanted."""
+    wanted = set(types)
+    return [each for each in candidates if not wanted or wanted & types_of(each)]
 
 
 def _of_candidates(similarities: Similarities, candidates: Sequence[CandidateChunk]) -> ChunkSimilarities:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from deltos.clones.fetching import Reference
     from deltos.clones.shelf import Clones
     from deltos.domains.docs.model import ApiCatalog, Origin
     from deltos.fetch.http import HttpClient
@@ -49,7 +50,7 @@ class Address:
     kind: Kind
     url: str
     version: str = ""  # where the address itself names a branch or tag
-    include: tuple[str, ...] = ()
+    folder: str = ""  # where it names one of a repository
 
 
 def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
@@ -59,8 +60,7 @@ def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Ad
         return package
     if repository := parse_repository(text):
         require_web_address(repository.url)
-        include = (f"{repository.folder}/*",) if repository.folder else ()
-        return Address("git", repository.url, repository.reference, include)
+        return Address("git", repository.url, repository.reference, repository.folder)
     if (written := local_path_of(text)) is not None:
         return _local_repository(allowed_path(project_root / given_path(written), roots))
     scheme = _SCHEME.match(text)
@@ -109,6 +109,7 @@ class Opener:
     logins: Logins = NO_LOGINS
     browser: str = ""  # the program, where it is not found by itself
     monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     def open(self, source: SourceRow, parser: Parser) -> Origin:
         """The origin that reads `source`."""
@@ -119,8 +120,7 @@ class Opener:
                     source, client, self.apis, parser=parser, clock=self.monotonic, rendering=self._rendering(source)
                 )
             case "git":
-                login = partial(self.logins.find, source.auth, source.url)
-                return GitRepository(source, self.apis, Checkout(self.clones, login))
+                return self._repository(source)
             case "pypi":
                 return PythonPackage(source, self.environments, parser)
             case "npm":
@@ -128,18 +128,28 @@ class Opener:
             case _:
                 return Folder(source, self.apis)
 
+    def _repository(self, source: SourceRow) -> GitRepository:
+        login = partial(self.logins.find, source.auth, source.url)
+        return GitRepository(source, self.apis, Checkout(self.clones, login))
+
     def _rendering(self, source: SourceRow) -> Rendering | None:
         if not source.browser:
             return None
         from deltos.browser.render import Renderer  # deferred: few sources need one
         from deltos.fetch.http import HttpClient
 
-        return Rendering(Renderer(self.browser), None if source.auth else HttpClient())
+        return Rendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
 
     def version_of(self, source: SourceRow) -> str:
         """The version that a package or repository has now; what the user said for everything else."""
         is_known = source.kind == "git" and source.generation  # the same branch or tag, whatever it is now
         if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version
+        if source.kind == "git":
+            return self.reference_of(source).version
         origin = self.open(source, self.parser())
-        return origin.version if isinstance(origin, PythonPackage | NpmPackage | GitRepository) else source.version
+        return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
+
+    def reference_of(self, source: SourceRow) -> Reference:
+        """The branch or tag that a repository's version means; asks the repository."""
+        return self._repository(source).reference

@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, text_of
+from deltos.domains.docs.rendering import CrawledSite
 from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
 from deltos.fetch.pace import Pace
 from deltos.fetch.robots import Robots, parse_robots
@@ -44,6 +45,7 @@ _RULES_PAUSE_SECONDS = 0.2  # until another thread has read robots.txt
 GONE = frozenset((404, 410))
 NEEDS_BROWSER = "needs a browser: it has no text before its scripts run; add the source anew with browser (--browser)"
 _LONGEST_NOTICE = 300  # characters of "please enable JavaScript"
+_NEEDS = ("enable", "require", "need", "turn on", "turned off", "disabled", "without javascript")
 _LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
 _SMALLEST_FULL_TEXT = 2_000  # bytes; a shorter llms-full.txt is a stub or an error page
 _LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
@@ -163,7 +165,7 @@ class Website:
         is_page = format_of(response.url, response.media_type) == "html" and normalise(response.url) == address.url
         if self._rendering is None or response.not_modified or not is_page:
             return response
-        html = self._rendering.html(response, self._client, self._robots)
+        html = self._rendering.html(response, CrawledSite(self._client, self._robots, self._pace))
         return replace(response, body=html, charset="utf-8", etag="", last_modified="")
 
     def _forbidden(self, address: CrawlAddress) -> Skipped:
@@ -305,6 +307,8 @@ class Website:
 _LONGEST_MISSING = 1_000
 _SHOWN_HEADING = 80
 _MISSING_CODES = ("404", "error 404", "http 404")
+_SAID_WITH_CODE = ("error", "not found")
+_AFTER_HEADING = (":", "-", "|", "–", "—", "·", "(")
 _MISSING_PHRASES = (
     "page not found",
     "page could not be found",
@@ -368,9 +372,18 @@ def _says_missing(document: Document) -> str:
     )
     for heading in headings:
         words = " ".join(heading.lower().replace("’", "'").split())
-        if words.startswith(_MISSING_CODES) or any(phrase in words for phrase in _MISSING_PHRASES):
+        if _is_missing_code(words) or any(phrase in words for phrase in _MISSING_PHRASES):
             return heading[:_SHOWN_HEADING]
     return ""
+
+
+def _is_missing_code(words: str) -> bool:
+    """Whether a heading is the code itself, not a topic such as "404 handling"."""
+    code = next((code for code in _MISSING_CODES if words.startswith(code)), "")
+    rest = words[len(code) :].strip(" .!")
+    for said in _SAID_WITH_CODE:
+        rest = rest.removeprefix(said).lstrip()
+    return bool(code) and (not rest or rest.startswith(_AFTER_HEADING))
 
 
 def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bool:
@@ -378,7 +391,8 @@ def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bo
     if raw.format != "html" or not texts or b"<script" not in raw.data.lower():
         return False
     text = " ".join(chunk.text for _, page in texts for chunk in page.chunks)
-    return not text or (len(text) < _LONGEST_NOTICE and "javascript" in text.lower())
+    words = text.lower()
+    return not text or (len(text) < _LONGEST_NOTICE and "javascript" in words and any(map(words.__contains__, _NEEDS)))
 
 
 def names_its_pages(data: bytes) -> bool:

@@ -93,6 +93,15 @@ DOCS_004 = Migration(
     """,
 )
 
+# Which part of a repository is read: a folder by its name, and the one reference that a version stands for.
+DOCS_005 = Migration(
+    "docs-005-repository",
+    """
+    ALTER TABLE docs_source ADD COLUMN folder TEXT NOT NULL DEFAULT '';
+    ALTER TABLE docs_source ADD COLUMN reference TEXT NOT NULL DEFAULT '';
+    """,
+)
+
 
 _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 
@@ -116,11 +125,12 @@ class SqliteSources:
     def add_source(self, source: SourceRow) -> None:
         with self.database.write() as connection:
             connection.execute(
-                "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     source.id, source.name, source.kind, source.url, source.version, json.dumps(source.include),
                     json.dumps(source.exclude), source.max_pages, source.max_depth, source.project_root,
                     source.generation, source.added_at, source.crawled_at, source.auth, source.browser,
+                    source.folder, source.reference,
                 ),
             )  # fmt: skip
 
