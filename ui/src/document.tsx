@@ -55,5 +55,21 @@ function Body({ document }: { document: Document }): VNode {
       </>
     );
   }
+  if (kind === "api") return <Operation text={text} />;
   return <Markdown text={text} />;
+}
+
+const EXAMPLE = "\nExample:\n";
+
+/** An operation or a schema: what is indented are fields of a schema; the example can be copied. */
+function Operation({ text }: { text: string }): VNode {
+  const at = text.lastIndexOf(EXAMPLE);
+  const described = at < 0 ? text : text.slice(0, at);
+  const isSchema = /^\S.*: .*\n {2}\S/.test(described);
+  return (
+    <>
+      {isSchema ? <Code text={described} language="" /> : <Markdown text={described} />}
+      {at >= 0 && <><h3>Example</h3><Code text={text.slice(at + EXAMPLE.length).trim()} language="bash" /></>}
+    </>
+  );
 }

@@ -91,8 +91,9 @@ function Calls({ log }: { log: CallLog }): VNode {
   return (
     <>
       <p class="muted">
-        {counted(log.calls.length, "call")} (the last {count(log.most)} are kept): {count(tokens)} tokens answered, {count(cut)} more were found and cut to fit the budget.
-        Tokens are characters / 4, an estimate. Arguments are redacted.
+        {counted(log.calls.length, "call")} (the last {count(log.most)} are kept): {count(tokens)} tokens answered, about {count(cut)} tokens saved.
+        Both are estimates: a token is four characters, and saved is what these answers would have had uncut, less what they had. What an agent would have read
+        without them is not known, and not counted. Arguments are redacted.
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="calls">
         <table class="calls">

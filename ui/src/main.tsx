@@ -7,7 +7,7 @@ import { ApisView } from "./apis";
 import { editors, editorTemplate, setEditorTemplate, templateOf } from "./editor";
 import { HealthView } from "./health";
 import { MemoryView } from "./memory";
-import { Problem, spoken } from "./parts";
+import { isAway, Problem, RETURN_MS, spoken } from "./parts";
 import { address, go, usePlace } from "./route";
 import { SearchView } from "./search";
 import { SourcesView } from "./sources";
@@ -34,11 +34,13 @@ function Page(): VNode {
   const place = usePlace();
   const [state, setState] = useState<PageState>();
   const [problem, setProblem] = useState("");
+  const [away, setAway] = useState(0);
   const [help, setHelp] = useState(false);
   const load = () => {
-    view<PageState>("state").then((found) => { setCsrf(found.csrf); setState(found); setProblem(""); }, (error: unknown) => setProblem(spoken(error)));
+    view<PageState>("state").then((found) => { setCsrf(found.csrf); setState(found); setProblem(""); setAway(0); }, (error: unknown) => { setProblem(spoken(error)); setAway(isAway(error) ? away + 1 : 0); });
   };
   useEffect(load, []);
+  useEffect(() => { if (away) { const timer = setTimeout(load, RETURN_MS); return () => clearTimeout(timer); } return undefined; }, [away]);
   useKeys(() => setHelp(true));
   const [, title, Shown] = VIEWS.find(([name]) => name === place.view) ?? VIEWS[0]!;
   useEffect(() => {
@@ -66,6 +68,7 @@ function Page(): VNode {
       </aside>
       <main class="main" id="main" tabIndex={-1}>
         <Problem text={problem} again={load} />
+        {!state && !problem && <div class="skeleton" aria-busy="true" />}
         {state && <Suspense fallback={<div class="skeleton" />}><Shown key={place.view} given={place.given} state={state} /></Suspense>}
       </main>
       {help && <Help close={() => setHelp(false)} version={state?.version ?? ""} />}

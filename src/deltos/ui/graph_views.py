@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from deltos.domains.graph.search import GraphSearch, Target
+    from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
     from deltos.ui.asked import Asked
 
 MOST_FILES = 20_000
+MOST_SYMBOLS = 20_000
+MOST_REFERENCES_READ = 400_000
 MOST_AROUND = 300
 MOST_IMPACT = 2_000
 MOST_CYCLES = 50
@@ -110,6 +113,44 @@ def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
     edges = [structs.GraphEdge(source, target, mode, certain=True) for source, target, mode in pairs]
     kept = [edge for edge in edges if edge.source in drawn and edge.target in drawn]
     return structs.GraphPage("", nodes, kept, len(paths) - len(nodes), [])
+
+
+def map_symbols(asked: Asked) -> structs.SymbolMap:
+    """The most used symbols of a project, and who refers to whom."""
+    index = asked.index()
+    return index.answer(lambda _: _symbol_map(index.store.graph))
+
+
+def _symbol_map(graph: Graph) -> structs.SymbolMap:
+    with graph.snapshot():
+        symbols = graph.most_used(limit=MOST_SYMBOLS)
+        number_of = {symbol.node_id: number for number, symbol in enumerate(symbols)}
+        read = graph.links(limit=MOST_REFERENCES_READ)
+        links = [
+            (number_of[source], number_of[target], kind, certain)
+            for (source, target), (kind, certain) in read.pairs.items()
+            if source in number_of and target in number_of
+        ]
+        left_out = graph.symbol_count() - len(symbols)
+    paths = {path: number for number, path in enumerate(sorted({symbol.path for symbol in symbols}))}
+    kinds = {symbol.kind for symbol in symbols} | {kind for _, _, kind, _ in links}
+    names = {name: number for number, name in enumerate(sorted(kinds))}
+    return structs.SymbolMap(
+        paths=list(paths),
+        is_test=[is_test(path) for path in paths],
+        names=list(names),
+        keys=[symbol.key for symbol in symbols],
+        labels=[symbol.label for symbol in symbols],
+        kinds=[names[symbol.kind] for symbol in symbols],
+        files=[paths[symbol.path] for symbol in symbols],
+        lines=[symbol.line for symbol in symbols],
+        sources=[source for source, _, _, _ in links],
+        targets=[target for _, target, _, _ in links],
+        link_kinds=[names[kind] for _, _, kind, _ in links],
+        certain=[certain for _, _, _, certain in links],
+        is_partial=read.is_partial,
+        left_out=left_out,
+    )
 
 
 _MODES: dict[str, Callable[[GraphSearch, str], structs.GraphPage]] = {

@@ -19,7 +19,7 @@ from deltos.federation.render import fetch_answer, search_answer
 from deltos.progress import Silent
 from deltos.ui import structs
 from deltos.ui.asked import Asked
-from deltos.ui.graph_views import draw_symbol, map_modules
+from deltos.ui.graph_views import draw_symbol, map_modules, map_symbols
 from deltos.ui.health_views import last_calls, project_health
 from deltos.ui.library_views import list_apis, list_sources
 from deltos.ui.memory_views import change_memory, show_memory
@@ -209,5 +209,6 @@ _VIEWS: dict[str, View] = {
     "apis": list_apis,
     "modules": map_modules,
     "graph": draw_symbol,
+    "symbols": map_symbols,
 }
 _CHANGES: dict[str, View] = {"memory": change_memory}
