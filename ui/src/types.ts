@@ -5,7 +5,8 @@ export interface Problem {
   error: string;
 }
 
-/** An indexed project. `root` is told as far as the reader may know the folders of this machine. */
+/** An indexed project. `root` is told as far as the reader may know the folders of this machine; `failures` are the
+first of `failure_count`. */
 export interface KnownProject {
   id: string;
   name: string;
@@ -16,6 +17,7 @@ export interface KnownProject {
   history: string;
   exists: boolean;
   failures: FailedPath[];
+  failure_count: number;
 }
 
 /** A file or page that could not be read, and why. */
@@ -149,6 +151,7 @@ export interface MemoryPage {
   redacted: Fact[];
   context: string;
   context_tokens: number;
+  context_silence: string;
 }
 
 /** Where a source of documentation stands; `kind` "api" is an API description, which has operations and no pages. */
@@ -227,11 +230,12 @@ export interface Cycle {
   path: string[];
 }
 
-/** The map of a project and its circular imports. */
+/** The map of a project and its circular imports; `notes` say what it may not know yet. */
 export interface ModulesPage {
   modules: ModuleBox[];
   total: number;
   cycles: Cycle[];
+  notes: string[];
 }
 
 /** A symbol of a drawn graph, and where it lies; `ring` is its distance from the middle. */
@@ -264,6 +268,7 @@ export interface GraphPage {
   others: string[];
   radii: number[];
   is_partial: boolean;
+  notes: string[];
 }
 
 /** The most used symbols of a project in columns, and who refers to whom by their numbers; `files`, `kinds` and
@@ -283,6 +288,7 @@ export interface SymbolMap {
   certain: boolean[];
   left_out: number;
   is_partial: boolean;
+  notes: string[];
 }
 
 /** What a tool answered, as an agent gets it. */

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from deltos.domains.graph.cycles import find_cycles
 from deltos.errors import BadArgument
 from deltos.ui import structs
@@ -32,7 +34,7 @@ def map_modules(asked: Asked) -> structs.ModulesPage:
     """Every file with its size and how many files import it, and the circular imports."""
     index = asked.index()
 
-    def read() -> structs.ModulesPage:
+    def read(notes: tuple[str, ...]) -> structs.ModulesPage:
         graph = index.store.graph
         with graph.snapshot():
             imports = graph.imports()
@@ -44,9 +46,9 @@ def map_modules(asked: Asked) -> structs.ModulesPage:
         cycles = [
             structs.Cycle(each.mode, list(each.files), list(each.cycle)) for each in find_cycles(imports)[:MOST_CYCLES]
         ]
-        return structs.ModulesPage(boxes[:MOST_FILES], len(boxes), cycles)
+        return structs.ModulesPage(boxes[:MOST_FILES], len(boxes), cycles, list(notes))
 
-    return index.answer(lambda _: read())
+    return index.answer(lambda freshness: read(freshness.notes_about("graph")))
 
 
 def draw_symbol(asked: Asked) -> structs.GraphPage:
@@ -56,7 +58,11 @@ def draw_symbol(asked: Asked) -> structs.GraphPage:
     if mode not in _MODES:
         raise BadArgument(f"There is no graph '{mode[:40]}'", hint=f"Known: {', '.join(_MODES)}.")
     search = asked.app.graph_search(index)
-    return index.answer(lambda _: _MODES[mode](search, symbol))
+
+    def read(notes: tuple[str, ...]) -> structs.GraphPage:
+        return msgspec.structs.replace(_MODES[mode](search, symbol), notes=list(notes))
+
+    return index.answer(lambda freshness: read(freshness.notes_about("graph")))
 
 
 def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
@@ -118,10 +124,10 @@ def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
 def map_symbols(asked: Asked) -> structs.SymbolMap:
     """The most used symbols of a project, and who refers to whom."""
     index = asked.index()
-    return index.answer(lambda _: _symbol_map(index.store.graph))
+    return index.answer(lambda freshness: _symbol_map(index.store.graph, freshness.notes_about("graph")))
 
 
-def _symbol_map(graph: Graph) -> structs.SymbolMap:
+def _symbol_map(graph: Graph, notes: tuple[str, ...]) -> structs.SymbolMap:
     with graph.snapshot():
         symbols = graph.most_used(limit=MOST_SYMBOLS)
         number_of = {symbol.node_id: number for number, symbol in enumerate(symbols)}
@@ -150,6 +156,7 @@ def _symbol_map(graph: Graph) -> structs.SymbolMap:
         certain=[certain for _, _, _, certain in links],
         is_partial=read.is_partial,
         left_out=left_out,
+        notes=list(notes),
     )
 
 

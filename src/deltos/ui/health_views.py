@@ -36,6 +36,7 @@ def project_health(asked: Asked) -> structs.ProjectHealth:
             history=known.history if known else "",
             exists=True,
             failures=[structs.FailedPath(each.path, each.reason) for each in failures[:MOST_FAILURES]],
+            failure_count=len(failures),
         )
         languages = [
             structs.LanguageShare(name or "other", files, is_resolved=name in _RESOLVED)

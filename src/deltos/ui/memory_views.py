@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,13 @@ from deltos.domains.memory.context import session_context
 from deltos.domains.memory.model import PERSONAL, shown_id
 from deltos.domains.memory.redact import redacted_kinds
 from deltos.errors import BadArgument, NotFound
+from deltos.hook_settings import HookSettings
 from deltos.ui import structs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from deltos.domains.memory.memory import Memory, ObservationLookup
     from deltos.store.observations import Observation
     from deltos.ui.asked import Asked
@@ -37,7 +42,8 @@ def show_memory(asked: Asked) -> structs.MemoryPage:
         )
         tally = memory.store.tally(keys)
     changed = memory.changed_places(rows, {project.project_id: root})
-    context = session_context(memory, keys, root) if asked.text("show") == "next" else ""
+    is_next = asked.text("show") == "next"
+    context, silence = _next_context(asked, memory, keys, project.project_id, root) if is_next else ("", "")
     return structs.MemoryPage(
         show=asked.text("show"),
         memos=[_memo(row, changed=row.place in changed) for row in rows],
@@ -48,6 +54,7 @@ def show_memory(asked: Asked) -> structs.MemoryPage:
         redacted=[] if cursor else _redacted(memory, project.project_id),
         context=context,
         context_tokens=estimate_tokens(context),
+        context_silence=silence,
     )
 
 
@@ -65,6 +72,19 @@ def _redacted(memory: Memory, project_id: str) -> list[structs.Fact]:
     seen = [row.text for row in rows if may_recall(row.project_id, row.folder)]
     counts = Counter(kind for text in seen for kind in redacted_kinds(text))
     return [structs.Fact(kind, str(count)) for kind, count in counts.most_common()]
+
+
+def _next_context(asked: Asked, memory: Memory, keys: Sequence[int], project_id: str, root: Path) -> tuple[str, str]:
+    """What hooks tell the next session by the settings that they go by, or why they tell nothing."""
+    settings = HookSettings.from_environment({**os.environ, "DELTOS_HOME": str(asked.app.config.home)})
+    if not settings.speaks:
+        return "", "Hooks are silent: the toolset of memory is off."
+    if settings.is_off(project_id, root):
+        return "", "Memory is off for this project: `deltos memory on` lets hooks keep and tell again."
+    if not settings.context_tokens:
+        return "", "DELTOS_CONTEXT_TOKENS=0: sessions are told nothing when they start."
+    context = session_context(memory, keys, root, tokens=settings.context_tokens)
+    return context, "" if context else "Nothing yet."
 
 
 def change_memory(asked: Asked) -> structs.Changed:

@@ -12,7 +12,8 @@ class Problem(Struct, frozen=True):
 
 
 class KnownProject(Struct, frozen=True):
-    """An indexed project. `root` is told as far as the reader may know the folders of this machine."""
+    """An indexed project. `root` is told as far as the reader may know the folders of this machine; `failures` are the
+    first of `failure_count`."""
 
     id: str
     name: str
@@ -23,6 +24,7 @@ class KnownProject(Struct, frozen=True):
     history: str
     exists: bool
     failures: list[FailedPath]
+    failure_count: int
 
 
 class FailedPath(Struct, frozen=True):
@@ -168,6 +170,7 @@ class MemoryPage(Struct, frozen=True):
     redacted: list[Fact]
     context: str
     context_tokens: int
+    context_silence: str
 
 
 class SourceState(Struct, frozen=True):
@@ -255,11 +258,12 @@ class Cycle(Struct, frozen=True):
 
 
 class ModulesPage(Struct, frozen=True):
-    """The map of a project and its circular imports."""
+    """The map of a project and its circular imports; `notes` say what it may not know yet."""
 
     modules: list[ModuleBox]
     total: int
     cycles: list[Cycle]
+    notes: list[str]
 
 
 class GraphNode(Struct, frozen=True):
@@ -295,6 +299,7 @@ class GraphPage(Struct, frozen=True):
     others: list[str]
     radii: list[float] = []
     is_partial: bool = False
+    notes: list[str] = []
 
 
 class SymbolMap(Struct, frozen=True):
@@ -315,6 +320,7 @@ class SymbolMap(Struct, frozen=True):
     certain: list[bool]
     left_out: int
     is_partial: bool
+    notes: list[str] = []
 
 
 class ToolText(Struct, frozen=True):
