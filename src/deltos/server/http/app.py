@@ -150,6 +150,7 @@ def _page_options(
         is_open=verifier is None,
         is_secure=options.scheme == "https",
         rate=rate,
+        body_seconds=options.limits.body_seconds,
     )
 
 

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from deltos.budget import estimate_tokens
 from deltos.progress import Silent
 from deltos.server.access import Level
+from deltos.server.http.callers import caller_of
 from deltos.server.http.page_sessions import SESSION_SECONDS, is_same
 from deltos.server.workbench import Failed
 from deltos.ui import structs
@@ -70,6 +71,7 @@ class PageOptions:
     is_open: bool  # nobody is asked for anything: only this machine can call
     is_secure: bool
     rate: RateLimit
+    body_seconds: float  # for a request to arrive
 
 
 class Page:
@@ -114,9 +116,13 @@ class Page:
 
     async def sign_in(self, request: Request) -> Response:
         """Begin a session with a token that was typed in."""
-        body = await _body(request)
-        if body is None or not _is_own_origin(request):
+        if not _is_own_origin(request):
             return _problem(403, "This request did not come from the page")
+        if wait_seconds := self._options.rate.wait_seconds(caller_of(request.scope)):
+            return _problem(429, f"Too many requests; try again in {wait_seconds} s")
+        body = await _body(request, self._options.body_seconds)
+        if isinstance(body, Response):
+            return body
         token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0].strip()
         caller = await self._options.admit(token) if self._options.asks_token and token else None
         if caller is None:
@@ -212,9 +218,9 @@ class Page:
         async def guarded(request: Request, session: PageSession) -> Response:
             if not is_same(request.headers.get(CSRF_HEADER, ""), session.csrf) or not _is_own_origin(request):
                 return _problem(403, "This request did not come from the page")
-            body = await _body(request)
-            if body is None:
-                return _problem(413, f"More than {MAX_BODY_BYTES:,} bytes")
+            body = await _body(request, self._options.body_seconds)
+            if isinstance(body, Response):
+                return body
             try:
                 given = msgspec.json.decode(body, type=dict[str, Any])
             except (msgspec.DecodeError, RecursionError):
@@ -273,12 +279,19 @@ def _is_own_origin(request: Request) -> bool:
     return origin is None or origin.lower().rpartition("://")[2] == request.headers.get("host", "").lower()
 
 
-async def _body(request: Request) -> bytes | None:
+async def _body(request: Request, seconds: float) -> bytes | Response:
+    """The whole body, or the refusal of one that is too large or does not arrive: it must not keep a place for ever."""
     parts = bytearray()
-    async for piece in request.stream():
-        parts += piece
-        if len(parts) > MAX_BODY_BYTES:
-            return None
+    try:
+        with anyio.fail_after(seconds):
+            async for piece in request.stream():
+                parts += piece
+                if len(parts) > MAX_BODY_BYTES:
+                    return _problem(413, f"More than {MAX_BODY_BYTES:,} bytes")
+    except TimeoutError:
+        refused = _problem(408, "The request took too long to arrive")
+        refused.headers["Connection"] = "close"
+        return refused
     return bytes(parts)
 
 
