@@ -5,9 +5,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import Sigma from "sigma";
 import type { Settings } from "sigma/settings";
 import { clusteredLayout } from "./layout";
+import { layOutBeside } from "./layouts";
 import { Problem } from "./parts";
 import { keepDrawn, sizes, type Colours } from "./picture";
-import { counted, Name } from "./text";
+import { counted, Name, visible } from "./text";
 import type { GraphNode, GraphPage } from "./types";
 
 const MANY_EDGES = 5_000; // are hidden while the map moves
@@ -108,7 +109,7 @@ function graphOf(page: GraphPage, positions: Float32Array, colours: Colours): Gr
   const graph = new Graph({ multi: false, type: "directed" });
   const sized = sizes(page);
   page.nodes.forEach((node, index) => graph.addNode(node.id, {
-    x: positions[2 * index]!, y: -positions[2 * index + 1]!, label: node.label, size: sized.get(node.id)!, color: node.is_test ? colours.test : colours.node,
+    x: positions[2 * index]!, y: -positions[2 * index + 1]!, label: visible(node.label), size: sized.get(node.id)!, color: node.is_test ? colours.test : colours.node,
   }));
   for (const edge of page.edges) {
     if (edge.source !== edge.target && graph.hasNode(edge.source) && graph.hasNode(edge.target)) graph.mergeEdge(edge.source, edge.target, { color: colours.edge, size: 0.6 });
@@ -132,11 +133,6 @@ function settings(page: GraphPage, colours: Colours): Partial<Settings<Attribute
   };
 }
 
-interface TrustedTypes {
-  createPolicy(name: string, rules: { createScriptURL: (text: string) => string }): { createScriptURL(text: string): string };
-}
-let worker: Worker | undefined;
-
 function layOut(page: GraphPage): Promise<Float32Array> {
   if (page.symbol) return Promise.resolve(Float32Array.from(page.nodes.flatMap((node) => [node.x, node.y]))); // the server knows
   const numbers = new Map(page.nodes.map((node, index) => [node.id, index]));
@@ -146,16 +142,5 @@ function layOut(page: GraphPage): Promise<Float32Array> {
   });
   const request = { groups: page.nodes.map((node) => node.path.split("/").slice(0, -1).slice(0, 4).join("/")), edges };
   if (page.nodes.length < 200) return Promise.resolve(clusteredLayout(request));
-  if (!worker) {
-    const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
-    const place = "/static/layout.js";
-    const url = types ? types.createPolicy("deltos-worker", { createScriptURL: () => place }).createScriptURL(place) : place;
-    worker = new Worker(url, { type: "module" });
-  }
-  const own = worker;
-  return new Promise((resolve, reject) => {
-    own.onmessage = (event: MessageEvent<Float32Array>) => resolve(event.data);
-    own.onerror = (event) => reject(new Error(event.message));
-    own.postMessage(request);
-  });
+  return layOutBeside(request);
 }

@@ -7,6 +7,7 @@ import { Markdown } from "./markdown";
 import { AgentText, Problem, Switch, useView } from "./parts";
 import { address } from "./route";
 import { Name, shown, WebLink } from "./text";
+import { isOn } from "./toolsets";
 import type { Document } from "./types";
 
 const HIDDEN_FACTS = new Set(["note", "path", "start_line", "end_line", "project_id"]);
@@ -23,7 +24,7 @@ export function DocumentPane({ id, project }: { id: string; project: string }): 
         <h2><Name text={data.title} /></h2>
         <div class="document-tools">
           {data.file && <a class="button" href={editorLink(data.file, data.line)}>Open in editor</a>}
-          {symbol && !symbol.startsWith("L") && <a class="button" href={address("graph", { symbol: `${data.path}:${data.line}`, project })}>Graph</a>}
+          {symbol && isOn("graph") && <a class="button" href={address("graph", { symbol: `${data.path}:${data.line}`, project })}>Graph</a>}
           <Switch label="as the agent" on={forAgent} flip={() => setForAgent(!forAgent)} />
         </div>
         <Facts document={data} />

@@ -8,7 +8,8 @@ import { Empty, Heading, Problem, useView } from "./parts";
 import { savePng, saveSvg } from "./picture";
 import { Rings } from "./rings";
 import { address, go } from "./route";
-import { count, counted } from "./text";
+import { codeId } from "./spot";
+import { count, counted, shown, visible } from "./text";
 import type { GraphNode, GraphPage, ModulesPage, PageState, SymbolMap } from "./types";
 
 const MODES: [string, string][] = [["map", "Modules"], ["files", "Imports"], ["symbols", "Symbols"], ["around", "Neighbourhood"], ["impact", "Impact"], ["cycles", "Cycles"]];
@@ -59,13 +60,14 @@ export function GraphView({ given, state }: { given: Record<string, string>; sta
         {MODES.map(([name, label]) => <a class="tab" href={address("graph", { symbol, mode: name, project, tests: given["tests"], possible: given["possible"] })} aria-current={name === mode ? "page" : undefined}>{label}</a>)}
       </nav>
       <Problem text={error} />
+      {(modules.data ?? whole)?.notes.map((note) => <p class="note">{shown(note)}</p>)}
       <div class={`graph-split ${id ? "has-document" : ""}`}>
         <div>
           {!error && loaded?.busy && !loaded.data && <div class="graph-area" aria-busy="true"><div class="skeleton" /></div>}
           {mode === "map" && modules.data && <Treemap page={modules.data} tests={tests} open={(path) => open({ symbol: path, mode: "around" })} />}
           {mode === "cycles" && modules.data && <Cycles page={modules.data} tests={tests} project={project} />}
           {ofSymbol && !symbol && <Empty title="Which symbol?"><p>Name one above, or open a file from the map of modules.</p></Empty>}
-          {isDrawn && <Drawing page={page} mode={mode} open={(node) => open({ id: `code:${node.id.includes("#") ? node.id : `${node.path}#L${node.line}-L${node.line + 40}`}` })} />}
+          {isDrawn && <Drawing page={page} mode={mode} open={(node) => open({ id: codeId(node, project) })} />}
         </div>
         {id && <div class="document-pane"><a class="back" href={address("graph", { ...given, id: "" })}>← graph</a><DocumentPane key={id} id={id} project={project} /></div>}
       </div>
@@ -79,8 +81,8 @@ function Repository({ state, chosen, choose }: { state: PageState; chosen: strin
   if (!others.length) return null;
   return (
     <select aria-label="repository" value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-      <option value="">{state.project.name}</option>
-      {others.map((each) => <option value={each.id}>{each.name}</option>)}
+      <option value="">{visible(state.project.name)}</option>
+      {others.map((each) => <option value={each.id}>{visible(each.name)}</option>)}
     </select>
   );
 }
@@ -114,12 +116,12 @@ function unfolded(map: SymbolMap): GraphPage {
   const nodes = map.keys.map((key, index): GraphNode => {
     const file = map.files[index]!;
     const path = map.paths[file]!;
-    return { id: `${path}#${key}`, label: map.labels[index]!, kind: map.names[map.kinds[index]!]!, path, line: map.lines[index]!, ring: 0, is_test: map.is_test[file]!, x: 0, y: 0 };
+    return { id: key ? `${path}#${key}` : path, label: map.labels[index]!, kind: map.names[map.kinds[index]!]!, path, line: map.lines[index]!, ring: 0, is_test: map.is_test[file]!, x: 0, y: 0 };
   });
   const edges = map.sources.map((source, index) => ({
     source: nodes[source]!.id, target: nodes[map.targets[index]!]!.id, kind: map.names[map.link_kinds[index]!]!, certain: map.certain[index]!,
   }));
-  return { symbol: "", nodes, edges, left_out: map.left_out, others: [], radii: [], is_partial: map.is_partial };
+  return { symbol: "", nodes, edges, left_out: map.left_out, others: [], radii: [], is_partial: map.is_partial, notes: map.notes };
 }
 
 /** Where a drawing is wider than the window, its middle is seen first. */
@@ -129,7 +131,7 @@ function centred(area: HTMLElement | null): void {
 
 function Drawing({ page, mode, open }: { page: GraphPage; mode: string; open: (node: GraphNode) => void }): VNode {
   const left = page.left_out > 0 ? ` ${count(page.left_out)} more are not drawn.` : "";
-  const others = page.others.length > 0 ? ` Others have this name too: ${page.others.slice(0, 3).join(", ")}.` : "";
+  const others = page.others.length > 0 ? ` Others have this name too: ${page.others.slice(0, 3).map(visible).join(", ")}.` : "";
   const isSvg = page.nodes.length <= MOST_DRAWN_AS_SVG && page.symbol !== "";
   return (
     <>

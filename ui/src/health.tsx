@@ -26,7 +26,7 @@ export function HealthView({ given, state }: { given: Record<string, string>; st
                   <tr>
                     <td><a href={address("health", { project: each.id })}><Name text={each.name} /></a> <span class="muted path"><Name text={each.root} /></span>{!each.exists && " (folder is gone)"}</td>
                     <td class="right">{count(each.files)}</td><td class="right">{size(each.size_bytes)}</td>
-                    <td title={moment(each.synced_at)}>{ago(each.synced_at)}</td><td class="right">{count(each.failures.length)}</td>
+                    <td title={moment(each.synced_at)}>{ago(each.synced_at)}</td><td class="right">{count(each.failure_count)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -74,6 +74,7 @@ function ProjectCard({ health }: { health: ProjectHealth }): VNode {
         ))}
       </ul>
       <h3>Could not be read</h3>
+      {project.failure_count > project.failures.length && <p class="note">The first {count(project.failures.length)} of {counted(project.failure_count, "file")}.</p>}
       {project.failures.length === 0 ? <p class="muted">Every file was read.</p> : (
         <ul class="failures">{project.failures.map((each) => <li><code><Name text={each.path} /></code> <span class="muted">{shown(each.reason)}</span></li>)}</ul>
       )}

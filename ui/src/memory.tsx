@@ -52,7 +52,7 @@ export function MemoryView({ given, state }: { given: Record<string, string>; st
       {data && show === "next" && (
         <section class="agent-text">
           <p class="hint">Exactly what a session of this project is shown when it starts: about {count(data.context_tokens)} tokens (characters / 4).</p>
-          {data.context ? <pre class="code wrapped" tabIndex={0}>{data.context}</pre> : !busy && <p class="muted">Nothing yet.</p>}
+          {data.context ? <pre class="code wrapped" tabIndex={0}>{shown(data.context)}</pre> : !busy && <p class="muted">{data.context_silence}</p>}
         </section>
       )}
       {data && show !== "next" && (

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { Empty } from "./parts";
 import { address } from "./route";
-import { count, counted, Name } from "./text";
+import { count, counted, Name, visible } from "./text";
 import { squarify, type Rectangle } from "./treemap";
 import type { Cycle, ModuleBox, ModulesPage } from "./types";
 
@@ -45,9 +45,9 @@ function folders(modules: ModuleBox[]): FolderBox[] {
 }
 
 function fitting(text: string, width: number): string {
-  const most = Math.floor(width / 6.4);
-  if (text.length <= most) return text;
-  return most < 4 ? "" : `${text.slice(0, most - 1)}…`;
+  const [most, whole] = [Math.floor(width / 6.4), visible(text)];
+  if (whole.length <= most) return whole;
+  return most < 4 ? "" : `${whole.slice(0, most - 1)}…`;
 }
 
 /** Every file as a box by its size. */
@@ -65,7 +65,7 @@ export function Treemap({ page, tests, open }: { page: ModulesPage; tests: boole
             {rectangle.height > 44 && <text class="folder-label" x={rectangle.x + 6} y={rectangle.y + 13}>{fitting(name, rectangle.width - 8)}</text>}
             {boxes.map(({ rectangle: own, module }) => (
               <g role="button" tabIndex={own.width * own.height > 900 ? 0 : -1} onClick={() => open(module.path)} onKeyDown={(event) => { if (event.key === "Enter") open(module.path); }}>
-                <title>{`${module.path}\nimported by ${counted(module.imported_by, "file")}`}</title>
+                <title>{`${visible(module.path)}\nimported by ${counted(module.imported_by, "file")}`}</title>
                 <rect class={`box shade-${Math.min(4, Math.floor((5 * Math.log1p(module.imported_by)) / Math.log1p(most)))} ${module.is_test ? "test" : ""}`} {...own} />
                 {own.height > 17 && own.width > 34 && <text class="box-label" x={own.x + 5} y={own.y + 14}>{fitting(module.path.split("/").at(-1) ?? "", own.width - 8)}</text>}
               </g>
@@ -83,7 +83,7 @@ export function Treemap({ page, tests, open }: { page: ModulesPage; tests: boole
 export function Cycles({ page, tests, project }: { page: ModulesPage; tests: boolean; project: string }): VNode {
   const ofTests = new Set(page.modules.filter((each) => each.is_test).map((each) => each.path));
   const listed = page.cycles.filter((cycle) => tests || !cycle.path.every((path) => ofTests.has(path)));
-  if (!listed.length) return <Empty title="No circular imports" />;
+  if (!listed.length) return <Empty title={page.notes.length ? "No circular imports so far" : "No circular imports"} />;
   return (
     <ul class="cards">
       {listed.map((cycle) => (
@@ -110,7 +110,7 @@ function CycleRing({ cycle }: { cycle: Cycle }): VNode {
     return { path, x: RING * Math.cos(angle), y: RING * Math.sin(angle) };
   });
   return (
-    <svg class="cycle-ring" viewBox="-190 -78 380 156" role="img" aria-label={`${cycle.path.join(" imports ")} imports ${cycle.path[0] ?? ""}`}>
+    <svg class="cycle-ring" viewBox="-190 -78 380 156" role="img" aria-label={visible(`${cycle.path.join(" imports ")} imports ${cycle.path[0] ?? ""}`)}>
       <defs><marker id="arrow" viewBox="0 0 8 8" refX="14" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="arrow-head" d="M0 0 8 4 0 8z" /></marker></defs>
       {spots.map((from, index) => {
         const to = spots[(index + 1) % spots.length]!;
@@ -118,7 +118,7 @@ function CycleRing({ cycle }: { cycle: Cycle }): VNode {
       })}
       {spots.map(({ path, x, y }) => (
         <g class="node">
-          <title>{path}</title>
+          <title>{visible(path)}</title>
           <circle cx={x} cy={y} r={6} />
           {spots.length <= MOST_NAMED && <text x={x + (x < -1 ? -10 : 10)} y={y + 4} text-anchor={x < -1 ? "end" : "start"}>{fitting(path.split("/").at(-1) ?? "", 128)}</text>}
         </g>

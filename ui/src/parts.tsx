@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { RequestFailed, view, type Parameters } from "./api";
-import { count } from "./text";
+import { count, shown } from "./text";
 
 export interface Loaded<T> {
   data: T | undefined;
@@ -60,7 +60,7 @@ export function Problem({ text, again }: { text: string; again?: () => void }): 
   if (!text) return null;
   return (
     <div class="problem" role="alert">
-      <span>{text}</span>
+      <span>{shown(text)}</span>
       {again && <button type="button" onClick={again}>Try again</button>}
     </div>
   );
@@ -89,7 +89,7 @@ export function AgentText({ text, tokens }: { text: string; tokens: number }): V
   return (
     <section class="agent-text" aria-label="what the agent receives">
       <p class="hint">Exactly what the agent receives: about {count(tokens)} tokens (characters / 4).</p>
-      <div class="code-box"><pre class="code wrapped" tabIndex={0}>{text}</pre><CopyButton text={text} /></div>
+      <div class="code-box"><pre class="code wrapped" tabIndex={0}>{shown(text)}</pre><CopyButton text={text} /></div>
     </section>
   );
 }
@@ -138,11 +138,11 @@ export function useToast(): [VNode | null, (text: string, undo?: () => void) => 
     return () => clearTimeout(timer);
   }, [said]);
   const say = useCallback((text: string, undo?: () => void) => setSaid({ text, undo }), []);
-  const shown = said && (
+  const line = said && (
     <div class="toast" role="status">
-      {said.text}
+      {shown(said.text)}
       {said.undo && <button type="button" onClick={() => { said.undo?.(); setSaid(null); }}>Undo</button>}
     </div>
   );
-  return [shown, say];
+  return [line, say];
 }

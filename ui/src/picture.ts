@@ -1,4 +1,5 @@
 // Saves what is drawn as SVG or PNG: an SVG of the page with its colours, or the drawing of WebGL made anew.
+import { visible } from "./text";
 import type { GraphPage } from "./types";
 
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font", "text-decoration", "paint-order"];
@@ -59,7 +60,7 @@ function standalone(drawing: SVGSVGElement): Picture {
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", `${box.width}`);
   copy.setAttribute("height", `${box.height}`);
-  return { text: visible(new XMLSerializer().serializeToString(copy)), width: box.width, height: box.height };
+  return { text: storable(new XMLSerializer().serializeToString(copy)), width: box.width, height: box.height };
 }
 
 /** The nodes and edges of a map as SVG; the most used nodes are named. */
@@ -89,10 +90,10 @@ function redrawn({ page, positions, colours }: Drawn): Picture {
 const least = (values: number[]): number => values.reduce((low, value) => Math.min(low, value), Infinity);
 
 /** Text without what XML has no place for: names of files may hold anything. */
-const visible = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/gu, "\ufffd");
+const storable = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/gu, "\ufffd");
 
 function xml(text: string): string {
-  return visible(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return storable(visible(text)).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 function save(content: Blob, name: string): void {

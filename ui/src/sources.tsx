@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { enterAgain, tool } from "./api";
 import { Empty, Heading, Problem, RETURN_MS, spoken, useToast, useView } from "./parts";
 import { address } from "./route";
-import { ago, count, counted, moment, Name, shown, webAddress, WebLink } from "./text";
+import { ago, count, counted, moment, Name, shown, WebLink } from "./text";
 import type { PageState, SourcesPage, SourceState } from "./types";
 
 export function SourcesView({ state }: { given: Record<string, string>; state: PageState }): VNode {
@@ -52,8 +52,8 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
     const form = event.currentTarget as HTMLFormElement;
     const given = new FormData(form);
     const url = String(given.get("url")).trim();
-    const name = String(given.get("name")).trim() || nameFor(url);
-    if (url && (await call("add_source", { url, name }))) form.reset();
+    const name = String(given.get("name")).trim();
+    if (url && (await call("add_source", name ? { url, name } : { url }))) form.reset();
   };
 
   const sources = (live ?? first.data)?.sources;
@@ -76,13 +76,6 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
       {toast}
     </div>
   );
-}
-
-/** What a source is called unless its name is given: the host, or the last part of a path or package. */
-function nameFor(url: string): string {
-  const web = webAddress(url);
-  const last = url.replace(/[/\\]+$/, "").split(/[/\\:]/).at(-1) ?? "";
-  return (web ? new URL(web).hostname.replace(/^www\./, "") : last) || url.slice(0, 100);
 }
 
 interface CardProps {
