@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page, Route
 
 DECISION = "We keep access tokens only as hashes: the secret is random"
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -141,6 +141,11 @@ def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watch
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/#/{name}")
+    watched.open("health?project=deltos", ".figures")
+    page.locator("#main").focus()
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+    page.wait_for_url("**/#/memory?project=deltos")
     page.locator("#main").focus()
     page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
@@ -228,6 +233,10 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     assert "build_app" in (page.text_content("#drawing") or "")
     page.click(".node:has-text('build_app')")
     page.wait_for_selector(".document .code")
+    watched.open("graph?symbol=src/deltos/errors.py&project=deltos", ".node.middle")
+    page.click(".node.middle")  # a file: its first lines, of the project that is drawn
+    page.wait_for_selector(".document .code")
+    assert (page.get_attribute(".document", "data-id") or "").startswith("code:deltos!src/deltos/errors.py:1-")
     watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
     watched.open("graph?mode=files", ".sigma[data-drawn]")
     assert page.inner_text(".graph-note").startswith(page.get_attribute(".sigma", "data-drawn") or "?")
@@ -302,6 +311,18 @@ def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: 
     assert "<script>window.pwned=1</script>" in text  # there, and harmless
     assert page.locator(".memo .hidden-character").count() >= 4
     watched.open("search?q=odd_2&tab=code", ".result .mixed")  # its file's name has a letter of another script
+
+
+def test_views_and_tabs_of_toolsets_that_are_off_are_not_offered(watched: Watched) -> None:
+    def only_code(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "toolsets": ["code"]})
+
+    watched.page.route("**/api/view/state", only_code)
+    page = watched.open("search?q=tokens", ".result")
+    assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
+    assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
+    watched.open("memory", ".welcome")  # an address from before
 
 
 def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(

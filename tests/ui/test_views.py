@@ -91,6 +91,7 @@ def test_views_and_tabs_of_toolsets_that_are_off_do_not_answer(root: Path, home:
             alone.views.change("memory", {"change": "pin", "id": "x"}, alone.session)
         with pytest.raises(BadArgument, match="'memory' is off"):
             alone.show("search", q="order", tab="obs")
+        looking.show("search", q="order", tab="commit")
         kinds = {result["kind"] for result in alone.show("search", q="order price")["results"]}
         assert kinds == {"code"}
         assert alone.show("state")["toolsets"] == ["code"]
@@ -148,6 +149,14 @@ def test_the_next_session_is_shown_what_the_settings_of_hooks_allow(
         assert (text, silence.partition(":")[0]) == ("", "Memory is off for this project")
     finally:
         (home / OFF_FILE).unlink()
+
+
+def test_files_of_the_map_are_drawn_and_their_code_is_found_in_any_project(looking: Looking, root: Path) -> None:
+    drawn = looking.show("graph", symbol="cart.py")
+    assert (drawn["symbol"], "shop.py") == ("cart.py", drawn["nodes"][1]["path"])
+    for project in ("", f"{identify(root).project_id}!"):
+        assert looking.show("fetch", id=f"code:{project}cart.py:1-41")["text"].startswith("import shop")
+        assert looking.show("fetch", id=f"code:{project}shop.py#order")["line"] == 8
 
 
 def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(root: Path, home: Path, looking: Looking) -> None:

@@ -67,7 +67,7 @@ def draw_symbol(asked: Asked) -> structs.GraphPage:
 
 def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
     """Who uses a symbol, and what it uses."""
-    targets = search.targets(symbol)
+    targets = _targets(search, symbol)
     target = targets[0]
     references = search.references(target)
     uses = [*references.certain, *references.aliased, *references.through, *references.possible]
@@ -90,7 +90,7 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
 
 def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
     """What a change of a symbol affects, by distance; tests in the last ring."""
-    targets = search.targets(symbol)
+    targets = _targets(search, symbol)
     target = targets[0]
     found = search.impact(target)
     middle = _id(target.first)
@@ -106,6 +106,11 @@ def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
             edges.setdefault((source, used, row.kind), structs.GraphEdge(source, used, row.kind, row.certain))
     page = _page(target, nodes.values(), edges.values(), targets, MOST_IMPACT)
     return lay_out(page, by_sides=False)
+
+
+def _targets(search: GraphSearch, symbol: str) -> list[Target]:
+    """The things that a name may mean, or the file that a path is: maps and circles of files lead there."""
+    return [search.module(symbol)] if symbol in search.reader.paths() else search.targets(symbol)
 
 
 def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:

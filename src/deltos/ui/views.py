@@ -11,7 +11,6 @@ import msgspec
 
 from deltos import __version__
 from deltos.budget import estimate_tokens
-from deltos.config import TOOLSETS
 from deltos.confinement import may_read, may_recall_all, told
 from deltos.errors import BadArgument, NotFound
 from deltos.federation.filters import parse_filters
@@ -44,7 +43,7 @@ TABS = {
     "doc": (("docs",), ""),
     "api": (("apis",), ""),
     "obs": (("memory",), ""),
-    "commit": (TOOLSETS, "commit"),
+    "commit": (("code", "graph"), "commit"),
 }
 
 
