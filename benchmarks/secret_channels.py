@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzz.targets.desk import Desk
 
+from deltos.call_log import CallLog
 from deltos.domains.memory.capture import capture
 from deltos.domains.memory.imports import import_path
 from deltos.domains.memory.mine import Miner, find_transcripts
@@ -21,7 +22,6 @@ from deltos.hook_settings import HookSettings
 from deltos.model import Project
 from deltos.open_stores import open_calls, open_foreign_tables
 from deltos.progress import Silent
-from deltos.server.call_log import note_calls
 from deltos.store.calls import MOST_CALLS
 from deltos.tool import CallNote
 
@@ -329,8 +329,7 @@ def _call_channels() -> tuple[Channel, ...]:
 
     @lru_cache
     def note(ring: Path) -> Callable[[CallNote], None]:
-        records = open_calls(ring)
-        return note_calls(lambda: records)
+        return CallLog(lambda: open_calls(ring)).note
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))

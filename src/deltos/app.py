@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from deltos.call_log import CallLog
     from deltos.config import Config
     from deltos.domains.apis.apis import Apis
     from deltos.domains.code.search import CodeSearch
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from deltos.guarded import GuardedParser
     from deltos.meaning import Meaning
     from deltos.model import Project
-    from deltos.store.calls import CallRecords
     from deltos.store.library import LibraryStore
     from deltos.store.vectors import VectorRecords
     from deltos.tool import Prompt, Resource, Tool
@@ -275,16 +275,15 @@ class App:
         return Comparison(shared_model())(question, texts)
 
     @cached_property
-    def calls(self) -> CallRecords | None:
-        """The ring of the last calls; None where the user wants none kept, or nothing can be written."""
+    def calls(self) -> CallLog | None:
+        """The ring of the last calls; None where the user wants none kept."""
         if not self.config.keeps_calls:
             return None
-        try:
-            records = open_calls(self.config.home)
-        except (StoreError, OSError):  # a full or read-only disk: no call fails for want of its note
-            return None
-        self._closing.callback(records.close)
-        return records
+        from deltos.call_log import CallLog
+
+        log = CallLog(lambda: open_calls(self.config.home))
+        self._closing.callback(log.close)
+        return log
 
     @cached_property
     def links(self) -> Links:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.isolated.process import Workers
-
 SECRET = "xyzzy-secret"
 SITE = ".venv/lib/python3.11/site-packages"
 INFO = f"{SITE}/kit-1.0.dist-info"

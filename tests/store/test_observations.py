@@ -136,6 +136,21 @@ def test_a_snapshot_stays_the_same_while_another_process_writes(engine: Engine, 
     assert observations.counts().observations == 2
 
 
+def test_pages_of_a_timeline_leave_none_out_and_tell_what_was_forgotten(observations: Observations) -> None:
+    places = [add(observations, text, at=7) for text in ("one", "two", "three", "four")]
+    [key] = [project.key for project in observations.projects()]
+    with observations.writing() as writer:
+        writer.mark_deleted(places[1], 9)
+    first = observations.page([key], 8, 0, limit=2)
+    assert [row.text for row in first] == ["four", "three"]
+    assert [row.text for row in observations.page([key], 7, first[-1].place, limit=2)] == ["one"]  # the same moment
+    assert [row.text for row in observations.page([key], 8, 0, limit=9, forgotten=True)] == ["two"]
+    assert len(observations.page([key], 8, 0, limit=9, kinds=["finding"])) == 3
+    assert observations.page([key], 8, 0, limit=9, kinds=["other"]) == []
+    assert observations.tally([key]) == {"finding": (3, 1)}
+    assert observations.tally([]) == {}
+
+
 def test_neighbours_in_time_come_oldest_first(observations: Observations) -> None:
     places = [add(observations, text, at=at) for at, text in enumerate(["one", "two", "three", "four"], 1)]
     [key] = [project.key for project in observations.projects()]

@@ -227,6 +227,12 @@ class TestGraph:
         assert graph.counts().external_imports == 2
         assert graph.symbols_at([("a.py", "run"), ("a.py", "walk"), ("b.py", "run")]) == [symbol]
         assert graph.subclasses([symbol.node_id]) == set()
+        assert [used.key for used in graph.most_used(limit=1)] == ["run"]
+        assert graph.most_used(limit=0) == []
+        [(pair, said)] = graph.links(limit=9).pairs.items()
+        assert (pair[1], said) == (symbol.node_id, ("calls", True))
+        assert not graph.links(limit=1).is_partial
+        assert graph.links(limit=0).is_partial
 
     def test_a_vanished_file_takes_its_symbols_along(self, project: ProjectStore, writer: ProjectWriter) -> None:
         writer.graph.remove_file("a.py")

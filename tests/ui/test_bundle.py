@@ -11,19 +11,28 @@ from tests.ui.opened import REPOSITORY
 
 STATIC = REPOSITORY / "src/deltos/ui/static"
 MOST_COMPRESSED_BYTES = 400_000
+PATIENCE_SECONDS = 120  # for a text that takes hours where reading it is not linear
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_the_committed_bundle_is_what_the_sources_give_and_is_small(tmp_path: Path) -> None:
+def run_node(script: Path, *words: Path) -> None:
     assert (REPOSITORY / "ui/node_modules/esbuild").exists(), "run `make ui`"
     node = Path(sys.executable).with_name("node")
     program = str(node) if node.exists() else "node"
-    subprocess.run([program, str(REPOSITORY / "ui/build.mjs"), str(tmp_path / "built")], check=True)
+    subprocess.run([program, str(script), *map(str, words)], check=True, timeout=PATIENCE_SECONDS)
+
+
+def test_the_committed_bundle_is_what_the_sources_give_and_is_small(tmp_path: Path) -> None:
+    run_node(REPOSITORY / "ui/build.mjs", tmp_path / "built")
     assert contents(tmp_path / "built") == contents(STATIC)
     assert sum(len(gzip.compress(content)) for content in contents(STATIC).values()) < MOST_COMPRESSED_BYTES
+
+
+def test_outside_text_ids_and_layouts_are_handled_as_they_must_be(tmp_path: Path) -> None:
+    run_node(REPOSITORY / "tests/ui/front_end.mjs", REPOSITORY / "ui", tmp_path)
 
 
 def test_the_types_of_the_front_end_are_those_of_the_structs() -> None:

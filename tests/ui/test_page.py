@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,6 +13,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.workspace.identity import identify
+from tests.server.over_http.served import Served
 from tests.ui.hostile import EVERY, FILE_NAMES
 from tests.ui.opened import REPOSITORY, a_part_of_this_repository, chromium, serve_page
 
@@ -18,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import BrowserContext, Page
-
-    from tests.server.over_http.served import Served
+    from playwright.sync_api import BrowserContext, Page, Route
 
 DECISION = "We keep access tokens only as hashes: the secret is random"
+SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+LONG_WORD = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz" * 3
 PATIENCE_MS = 40_000
 
 
@@ -46,7 +49,8 @@ def home(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     app = App(Config(folder))
     project = identify(root)
-    for text, kind in ((DECISION, "decision"), ("Hostile payloads follow.\n" + "\n".join(EVERY), "finding")):
+    hostile = f"Hostile payloads follow, and a key: {SECRET} {LONG_WORD}\n" + "\n".join(EVERY)
+    for text, kind in ((DECISION, "decision"), (hostile, "finding")):
         app.domains.memory.remember(Draft(text, kind=kind), ObservationOrigin(project.project_id, root, "session-1"))
     app.close()
     return folder
@@ -137,6 +141,11 @@ def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watch
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/#/{name}")
+    watched.open("health?project=deltos", ".figures")
+    page.locator("#main").focus()
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+    page.wait_for_url("**/#/memory?project=deltos")
     page.locator("#main").focus()
     page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
@@ -147,15 +156,19 @@ def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watch
     page.keyboard.press("t")
     assert page.evaluate("getComputedStyle(document.body).color") != before
     page.keyboard.press("t")
-    page.set_viewport_size({"width": 360, "height": 700})
-    for view, selector in (
-        ("search?q=tokens", ".result"),
-        ("memory", ".memo"),
-        ("health", ".figures"),
-        ("graph", ".box"),
-    ):
-        watched.open(view, selector)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
+    for width, height in ((360, 700), (640, 400)):  # a telephone; half of 1280 by 800, which is a zoom of 200 %
+        page.set_viewport_size({"width": width, "height": height})
+        for view, selector in (
+            ("search?q=tokens", ".result"),
+            ("memory", ".memo"),
+            ("sources", "input[name=url]"),
+            ("apis", "h1"),
+            ("health", ".figures"),
+            ("graph", ".box"),
+            ("graph?symbol=RequestGuard", ".node"),
+        ):
+            watched.open(view, selector)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, view
 
 
 def test_memory_is_pinned_forgotten_and_brought_back_and_shows_the_next_session_exactly(watched: Watched) -> None:
@@ -163,16 +176,28 @@ def test_memory_is_pinned_forgotten_and_brought_back_and_shows_the_next_session_
     memo = page.locator(".memo", has_text=DECISION)
     memo.get_by_role("button", name="Pin").click()
     memo.locator(".tag.pin").wait_for()
-    page.click("text=what the next session is shown")
+    page.click(".tab:has-text('next session')")
     shown = page.inner_text(".agent-text pre")
     assert shown.startswith("Memory of this project holds 2 observations")
     assert "Pinned:\n- " in shown
     assert DECISION in shown
-    page.click("text=what the next session is shown")
+    page.go_back()
     memo.get_by_role("button", name="Forget").click()
     memo.wait_for(state="detached")
     page.click(".toast button")
     memo.wait_for()
+    memo.get_by_role("button", name="Forget").click()
+    page.click(".tab:has-text('Forgotten (1)')")
+    memo.get_by_role("button", name="Restore").click()
+    page.wait_for_selector(".empty")
+    page.click(".tab:has-text('Timeline')")
+    memo.wait_for()
+    page.click(".chip:has-text('finding')")
+    memo.wait_for(state="detached")
+    assert "github-pat × 1" in page.inner_text(".redacted")
+    assert page.locator(".memo .tag", has_text="redacted: github-pat").count() == 1
+    assert SECRET not in page.content()
+    watched.open("memory?until=2020-01-01", ".empty")
 
 
 def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Watched, root: Path) -> None:
@@ -187,9 +212,15 @@ def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Wat
     page.click("a.chip >> nth=0")
     page.click(".operation >> nth=0")
     page.wait_for_selector(".document .prose")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click(".document h3:has-text('Example') ~ .code-box .copy", force=True)
+    page.wait_for_selector(".copy:has-text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("curl ")
+    page.click("a.schema >> nth=0")
+    page.wait_for_selector(".document[data-id*=':schema '] .code")
     page.fill("[aria-label='filter operations']", "no such operation")
     page.wait_for_selector(".operation", state="detached")
-    watched.open("sources", "input[name=url]")
+    watched.open("sources", ".source[data-name='pets.json'] a:has-text('operation')")
     page.fill("input[name=url]", "ftp://nowhere.invalid/")
     page.click("button:has-text('Add')")
     assert page.inner_text(".problem")
@@ -202,11 +233,50 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     assert "build_app" in (page.text_content("#drawing") or "")
     page.click(".node:has-text('build_app')")
     page.wait_for_selector(".document .code")
+    watched.open("graph?symbol=src/deltos/errors.py&project=deltos", ".node.middle")
+    page.click(".node.middle")  # a file: its first lines, of the project that is drawn
+    page.wait_for_selector(".document .code")
+    assert (page.get_attribute(".document", "data-id") or "").startswith("code:deltos!src/deltos/errors.py:1-")
     watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
     watched.open("graph?mode=files", ".sigma[data-drawn]")
     assert page.inner_text(".graph-note").startswith(page.get_attribute(".sigma", "data-drawn") or "?")
     watched.open("graph?symbol=no_such_symbol_at_all", ".problem")
     watched.wrong.clear()  # the browser logs the 400 that the page shows
+
+
+def saved(page: Page, kind: str) -> bytes:
+    """What the button of that name saves."""
+    with page.expect_download() as download:
+        page.click(f"button:text-is('{kind}')")
+    return download.value.path().read_bytes()
+
+
+def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(watched: Watched) -> None:
+    page = watched.open("graph?symbol=RequestGuard", ".node.middle")
+    every = page.locator(".node").count()
+    page.select_option("[aria-label=kind]", "function")
+    page.wait_for_url("**kind=function**")
+    functions = page.locator(".node").count()
+    assert 1 < functions < every
+    page.go_back()
+    page.wait_for_selector(".node:has-text('RequestGuard._share')")
+    assert page.locator(".node").count() == every
+    watched.open("graph?symbol=RequestGuard&tests=no&possible=no&use=call", ".node.middle")
+    assert page.locator(".node.test, .edge.possible").count() == 0
+    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    assert "build_app" in "".join(drawing.itertext())
+    assert saved(page, "PNG").startswith(b"\x89PNG")
+    watched.open("graph", ".box")
+    assert "guard.py" in "".join(ElementTree.fromstring(saved(page, "SVG")).itertext())
+    watched.open("graph?mode=symbols", ".sigma[data-drawn]")
+    symbols = int(page.get_attribute(".sigma", "data-drawn") or 0)
+    assert symbols > 100
+    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    assert len(list(drawing.iter("{http://www.w3.org/2000/svg}circle"))) == symbols
+    page.fill("[aria-label='find in the drawing']", "RequestGuard._sha")
+    page.keyboard.press("Enter")  # no pointer needed
+    page.wait_for_selector(".document .code")
+    watched.open("graph?mode=cycles", ".cycle-ring, .empty")
 
 
 def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: Path) -> None:
@@ -243,15 +313,41 @@ def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: 
     watched.open("search?q=odd_2&tab=code", ".result .mixed")  # its file's name has a letter of another script
 
 
-def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(watched: Watched) -> None:
-    page = watched.open("search", "#query")
-    page.context.set_offline(True)
-    page.fill("#query", "tokens")
+def test_views_and_tabs_of_toolsets_that_are_off_are_not_offered(watched: Watched) -> None:
+    def only_code(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "toolsets": ["code"]})
+
+    watched.page.route("**/api/view/state", only_code)
+    page = watched.open("search?q=tokens", ".result")
+    assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
+    assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
+    watched.open("memory", ".welcome")  # an address from before
+
+
+def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(
+    context: BrowserContext, root: Path, home: Path
+) -> None:
+    def serve(address: str) -> Served:
+        return Served([sys.executable, "-P", "-m", "deltos", "mcp", str(root), "--http", address], home)
+
+    first = serve("127.0.0.1:0")
+    page = context.new_page()
+    page.goto(f"http://{first.address.netloc}/#/memory")
+    page.wait_for_selector(".memo")
+    first.stop()
+    first.dismiss()
+    page.click(".chip:has-text('decision')")
     page.wait_for_selector(".problem")
-    page.context.set_offline(False)
-    page.click(".problem button")
-    page.wait_for_selector(".result")
-    watched.wrong.clear()  # the browser logs what could not be loaded
+    second = serve(first.address.netloc)
+    try:
+        page.wait_for_selector(".problem", state="detached")  # by itself, although the new server knows no session
+        page.locator(".memo", has_text=DECISION).get_by_role("button", name="in").first.click()
+        page.wait_for_selector(".toast")
+    finally:
+        second.stop()
+        second.dismiss()
+        page.close()
 
 
 def test_accessibility_rules_find_nothing(watched: Watched) -> None:

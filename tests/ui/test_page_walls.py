@@ -6,11 +6,16 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
+from starlette.applications import Starlette
 
 from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
-from deltos.server.http.page import MAX_BODY_BYTES
+from deltos.server.http.page import MAX_BODY_BYTES, Page, PageOptions
+from deltos.server.http.page_sessions import PageSessions
+from deltos.server.http.rate import RateLimit
+from deltos.server.workbench import Workbench
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served
 from tests.ui.opened import serve_page
@@ -18,6 +23,11 @@ from tests.ui.opened import serve_page
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from starlette.types import Message
+
+    from deltos.server.caller import Caller
+    from deltos.tool import Toolbox
 
 FILES = {"shop.py": "def order():\n    return 1\n"}
 
@@ -150,3 +160,50 @@ def test_over_http_the_page_is_behind_the_tokens_and_their_levels(root: Path, tm
         server.stop()
         server.dismiss()
         store.close()
+
+
+def test_a_sign_in_that_does_not_arrive_is_given_up_and_many_are_turned_away() -> None:
+    async def admit(_token: str) -> Caller | None:
+        return None
+
+    def nothing() -> Toolbox:
+        raise AssertionError("nobody is let in")
+
+    def page(rate: float) -> Starlette:
+        options = PageOptions(
+            PageSessions(lambda: 0.0),
+            admit,
+            asks_token=True,
+            is_open=False,
+            is_secure=False,
+            rate=RateLimit(rate, lambda: 0.0),
+            body_seconds=0.01,
+        )
+        return Starlette(routes=Page(Workbench(nothing), options).routes())
+
+    async def sign_in(app: Starlette, *, ends: bool, origin: str = "http://here") -> int:
+        parts: list[Message] = [{"type": "http.request", "body": b"token=guess", "more_body": not ends}]
+        statuses: list[int] = []
+
+        async def receive() -> Message:
+            if not parts:
+                await anyio.sleep_forever()
+            return parts.pop()
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        headers = [(b"host", b"here"), (b"origin", origin.encode())]
+        scope = {"type": "http", "method": "POST", "path": "/enter", "headers": headers, "client": ("127.0.0.1", 1)}
+        await app({**scope, "query_string": b"", "http_version": "1.1"}, receive, send)
+        return statuses[0]
+
+    async def scenario() -> None:
+        free, limited = page(0.0), page(0.5)
+        assert await sign_in(free, ends=False) == 408
+        assert await sign_in(free, ends=False, origin="http://elsewhere") == 403  # before anything of it is read
+        assert await sign_in(free, ends=True) == 401
+        assert [await sign_in(limited, ends=True) for _ in range(3)] == [401, 401, 429]
+
+    anyio.run(scenario)

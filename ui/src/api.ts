@@ -1,5 +1,5 @@
 // How the page asks the server. Every change carries the CSRF token of this session.
-import type { Changed, Problem, ToolText } from "./types";
+import type { Changed, PageState, Problem, ToolText } from "./types";
 
 let csrf = "";
 
@@ -40,18 +40,34 @@ export async function tool(name: string, given: Record<string, unknown>): Promis
 }
 
 function post<T>(path: string, given: unknown): Promise<T> {
-  const headers = { "Content-Type": "application/json", "X-Deltos-CSRF": csrf };
-  return send<T>(path, { method: "POST", headers, body: JSON.stringify(given) });
+  return send<T>(path, { method: "POST", body: JSON.stringify(given) });
 }
 
-async function send<T>(path: string, options: RequestInit): Promise<T> {
+/** Begin another session where nothing is asked for it: a server that was restarted knows none of the former ones. */
+export async function enterAgain(): Promise<boolean> {
+  try {
+    const opened = await fetch("/");
+    const found = opened.ok ? await fetch("/api/view/state") : opened;
+    if (!found.ok) return false;
+    setCsrf(((await found.json()) as PageState).csrf);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const SESSION_ENDED = [401, 403]; // the second where a change carries the CSRF token of another session
+
+async function send<T>(path: string, options: RequestInit, isSecond = false): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(path, options);
+    const headers: Record<string, string> = options.method ? { "Content-Type": "application/json", "X-Deltos-CSRF": csrf } : {};
+    response = await fetch(path, { ...options, headers });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new RequestFailed("The server does not answer. Is `deltos ui` still running?", 0);
+    throw new RequestFailed("The server does not answer. Is `deltos ui` still running? This page goes on when it is back.", 0);
   }
+  if (SESSION_ENDED.includes(response.status) && !isSecond && (await enterAgain())) return send<T>(path, options, true);
   const body = (await response.json().catch(() => null)) as (T & Partial<Problem>) | null;
   if (!response.ok || body === null) {
     throw new RequestFailed(body?.error ?? `The server answered ${response.status}`, response.status);

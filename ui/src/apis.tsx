@@ -12,6 +12,7 @@ export function ApisView({ given }: { given: Record<string, string>; state: Page
   const [filter, setFilter] = useState("");
   const { data, error, again } = useView<ApisPage>("apis", { name });
   const wanted = filter.trim().toLowerCase();
+  const schemas = (data?.schemas ?? []).filter((each) => each.name.toLowerCase().includes(wanted));
   const operations = (data?.operations ?? []).filter((each) => `${each.method} ${each.path} ${each.title}`.toLowerCase().includes(wanted));
   return (
     <div class="page wide">
@@ -21,14 +22,14 @@ export function ApisView({ given }: { given: Record<string, string>; state: Page
       <div class="chips">
         {data?.apis.map((api) => (
           <a class="chip" href={address("apis", { name: api.name })} aria-current={api.name === name ? "page" : undefined}>
-            <Name text={api.name} /> <span class="muted">{counted(api.operations, "operation")}</span>
+            <Name text={api.name} /> <span class="muted">{counted(api.operations, "operation")}, {counted(api.schemas, "schema")}</span>
           </a>
         ))}
       </div>
       {data && name && (
         <div class={`search-body ${id ? "has-document" : ""}`}>
           <div class="results-pane">
-            <input type="search" aria-label="filter operations" placeholder="Filter operations" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+            <input type="search" aria-label="filter operations" placeholder="Filter operations and schemas" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
             {data.total > data.operations.length && <p class="note">The first {count(data.operations.length)} of {count(data.total)} operations.</p>}
             {byTag(operations).map(([tag, inside]) => (
               <section class="tag-group">
@@ -46,6 +47,13 @@ export function ApisView({ given }: { given: Record<string, string>; state: Page
                 </ul>
               </section>
             ))}
+            {schemas.length > 0 && (
+              <section class="tag-group">
+                <h2>schemas</h2>
+                {data.schema_total > data.schemas.length && <p class="note">The first {count(data.schemas.length)} of {count(data.schema_total)} schemas.</p>}
+                <div class="chips">{schemas.map((each) => <a class="chip schema" href={address("apis", { name, id: each.id, project })} aria-current={each.id === id ? "true" : undefined}><Name text={each.name} /></a>)}</div>
+              </section>
+            )}
           </div>
           {id && <div class="document-pane"><a class="back" href={address("apis", { name })}>← operations</a><DocumentPane key={id} id={id} project={project} /></div>}
         </div>

@@ -3,6 +3,7 @@ import type { Element, RootContent } from "hast";
 import { common, createLowlight } from "lowlight";
 import type { ComponentChildren, VNode } from "preact";
 import { useMemo } from "preact/hooks";
+import { CopyButton } from "./parts";
 import { shown } from "./text";
 
 const lowlight = createLowlight(common);
@@ -28,7 +29,7 @@ export function Code(props: { text: string; language: string; firstLine?: number
   const language = BY_EXTENSION[props.language] ?? props.language;
   const lines = useMemo(() => colouredLines(text, language), [text, language]);
   if (!firstLine) {
-    return <pre class="code" tabIndex={0}><code>{lines.map((line, index) => <>{index ? "\n" : ""}{line}</>)}</code></pre>;
+    return <div class="code-box"><pre class="code" tabIndex={0}><code>{lines.map((line, index) => <>{index ? "\n" : ""}{line}</>)}</code></pre><CopyButton text={text} /></div>;
   }
   return (
     <pre class="code numbered" tabIndex={0}>

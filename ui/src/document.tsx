@@ -7,6 +7,7 @@ import { Markdown } from "./markdown";
 import { AgentText, Problem, Switch, useView } from "./parts";
 import { address } from "./route";
 import { Name, shown, WebLink } from "./text";
+import { isOn } from "./toolsets";
 import type { Document } from "./types";
 
 const HIDDEN_FACTS = new Set(["note", "path", "start_line", "end_line", "project_id"]);
@@ -23,7 +24,7 @@ export function DocumentPane({ id, project }: { id: string; project: string }): 
         <h2><Name text={data.title} /></h2>
         <div class="document-tools">
           {data.file && <a class="button" href={editorLink(data.file, data.line)}>Open in editor</a>}
-          {symbol && !symbol.startsWith("L") && <a class="button" href={address("graph", { symbol: `${data.path}:${data.line}`, project })}>Graph</a>}
+          {symbol && isOn("graph") && <a class="button" href={address("graph", { symbol: `${data.path}:${data.line}`, project })}>Graph</a>}
           <Switch label="as the agent" on={forAgent} flip={() => setForAgent(!forAgent)} />
         </div>
         <Facts document={data} />
@@ -55,5 +56,21 @@ function Body({ document }: { document: Document }): VNode {
       </>
     );
   }
+  if (kind === "api") return <Operation text={text} />;
   return <Markdown text={text} />;
+}
+
+const EXAMPLE = "\nExample:\n";
+
+/** An operation or a schema: what is indented are fields of a schema; the example can be copied. */
+function Operation({ text }: { text: string }): VNode {
+  const at = text.lastIndexOf(EXAMPLE);
+  const described = at < 0 ? text : text.slice(0, at);
+  const isSchema = /^\S.*: .*\n {2}\S/.test(described);
+  return (
+    <>
+      {isSchema ? <Code text={described} language="" /> : <Markdown text={described} />}
+      {at >= 0 && <><h3>Example</h3><Code text={text.slice(at + EXAMPLE.length).trim()} language="bash" /></>}
+    </>
+  );
 }

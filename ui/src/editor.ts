@@ -37,5 +37,5 @@ export function setEditorTemplate(text: string): boolean {
 export function editorLink(file: string, line: number): string | undefined {
   if (!file) return undefined;
   const path = file.split("/").map(encodeURIComponent).join("/");
-  return editorTemplate().replace("{path}", path.replace(/^\//, "/")).replace("file//", "file/").replace("{line}", `${Math.max(1, line)}`);
+  return editorTemplate().replace("{path}", path).replace("file//", "file/").replace("{line}", `${Math.max(1, line)}`);
 }

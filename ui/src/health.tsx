@@ -26,7 +26,7 @@ export function HealthView({ given, state }: { given: Record<string, string>; st
                   <tr>
                     <td><a href={address("health", { project: each.id })}><Name text={each.name} /></a> <span class="muted path"><Name text={each.root} /></span>{!each.exists && " (folder is gone)"}</td>
                     <td class="right">{count(each.files)}</td><td class="right">{size(each.size_bytes)}</td>
-                    <td title={moment(each.synced_at)}>{ago(each.synced_at)}</td><td class="right">{count(each.failures.length)}</td>
+                    <td title={moment(each.synced_at)}>{ago(each.synced_at)}</td><td class="right">{count(each.failure_count)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -74,6 +74,7 @@ function ProjectCard({ health }: { health: ProjectHealth }): VNode {
         ))}
       </ul>
       <h3>Could not be read</h3>
+      {project.failure_count > project.failures.length && <p class="note">The first {count(project.failures.length)} of {counted(project.failure_count, "file")}.</p>}
       {project.failures.length === 0 ? <p class="muted">Every file was read.</p> : (
         <ul class="failures">{project.failures.map((each) => <li><code><Name text={each.path} /></code> <span class="muted">{shown(each.reason)}</span></li>)}</ul>
       )}
@@ -91,8 +92,9 @@ function Calls({ log }: { log: CallLog }): VNode {
   return (
     <>
       <p class="muted">
-        {counted(log.calls.length, "call")} (the last {count(log.most)} are kept): {count(tokens)} tokens answered, {count(cut)} more were found and cut to fit the budget.
-        Tokens are characters / 4, an estimate. Arguments are redacted.
+        {counted(log.calls.length, "call")} (the last {count(log.most)} are kept): {count(tokens)} tokens answered, about {count(cut)} tokens saved.
+        Both are estimates: a token is four characters, and saved is what these answers would have had uncut, less what they had. What an agent would have read
+        without them is not known, and not counted. Arguments are redacted.
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="calls">
         <table class="calls">

@@ -1,7 +1,8 @@
 // Lays a graph out beside the page, so that nothing stands still meanwhile.
-import { clusteredLayout, type LayoutRequest } from "./layout";
+import { clusteredLayout } from "./layout";
+import type { NumberedRequest } from "./layouts";
 
-addEventListener("message", (event: MessageEvent<LayoutRequest>) => {
-  const positions = clusteredLayout(event.data);
-  (postMessage as (message: unknown, transfer: Transferable[]) => void)(positions, [positions.buffer as ArrayBuffer]);
+addEventListener("message", ({ data }: MessageEvent<NumberedRequest>) => {
+  const positions = clusteredLayout(data);
+  (postMessage as (message: unknown, transfer: Transferable[]) => void)({ number: data.number, positions }, [positions.buffer as ArrayBuffer]);
 });

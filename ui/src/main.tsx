@@ -7,22 +7,24 @@ import { ApisView } from "./apis";
 import { editors, editorTemplate, setEditorTemplate, templateOf } from "./editor";
 import { HealthView } from "./health";
 import { MemoryView } from "./memory";
-import { Problem, spoken } from "./parts";
-import { address, go, usePlace } from "./route";
+import { isAway, Problem, RETURN_MS, spoken } from "./parts";
+import { address, go, readPlace, usePlace } from "./route";
 import { SearchView } from "./search";
 import { SourcesView } from "./sources";
-import { Name } from "./text";
+import { Name, visible } from "./text";
+import { isOn, setToolsets } from "./toolsets";
 import type { PageState } from "./types";
 
 const GraphView = lazy(() => import("./graph").then((loaded) => loaded.GraphView));
 type View = ComponentType<{ given: Record<string, string>; state: PageState }>;
-const VIEWS: [string, string, View, string][] = [
-  ["search", "Search", SearchView, "M11 4.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M16 16l4.5 4.5"],
-  ["graph", "Graph", GraphView as unknown as View, "M6 18a2 2 0 1 0 0-.01M18 18a2 2 0 1 0 0-.01M12 6a2 2 0 1 0 0-.01M11 8l-4 8M13 8l4 8M8 18h8"],
-  ["memory", "Memory", MemoryView, "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 8v4l3 2"],
-  ["sources", "Sources", SourcesView, "M5 4h10l4 4v12H5zM9 12h6M9 16h6"],
-  ["apis", "APIs", ApisView, "M8 5 3 12l5 7M16 5l5 7-5 7"],
-  ["health", "Health", HealthView, "M3 12h4l3-7 4 14 3-7h4"],
+// Name, label, what shows it, its icon, the toolset without which there is nothing to show.
+const VIEWS: [string, string, View, string, string][] = [
+  ["search", "Search", SearchView, "M11 4.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M16 16l4.5 4.5", ""],
+  ["graph", "Graph", GraphView as unknown as View, "M6 18a2 2 0 1 0 0-.01M18 18a2 2 0 1 0 0-.01M12 6a2 2 0 1 0 0-.01M11 8l-4 8M13 8l4 8M8 18h8", "graph"],
+  ["memory", "Memory", MemoryView, "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 8v4l3 2", "memory"],
+  ["sources", "Sources", SourcesView, "M5 4h10l4 4v12H5zM9 12h6M9 16h6", "docs"],
+  ["apis", "APIs", ApisView, "M8 5 3 12l5 7M16 5l5 7-5 7", "apis"],
+  ["health", "Health", HealthView, "M3 12h4l3-7 4 14 3-7h4", ""],
 ];
 const KEYS: [string, string][] = [
   ["/", "search"], ["↑ ↓", "move through results"], ["Enter", "open the first"], ["Esc", "close, or leave a field"],
@@ -34,13 +36,16 @@ function Page(): VNode {
   const place = usePlace();
   const [state, setState] = useState<PageState>();
   const [problem, setProblem] = useState("");
+  const [away, setAway] = useState(0);
   const [help, setHelp] = useState(false);
   const load = () => {
-    view<PageState>("state").then((found) => { setCsrf(found.csrf); setState(found); setProblem(""); }, (error: unknown) => setProblem(spoken(error)));
+    view<PageState>("state").then((found) => { setCsrf(found.csrf); setToolsets(found.toolsets); setState(found); setProblem(""); setAway(0); }, (error: unknown) => { setProblem(spoken(error)); setAway(isAway(error) ? away + 1 : 0); });
   };
   useEffect(load, []);
+  useEffect(() => { if (away) { const timer = setTimeout(load, RETURN_MS); return () => clearTimeout(timer); } return undefined; }, [away]);
   useKeys(() => setHelp(true));
-  const [, title, Shown] = VIEWS.find(([name]) => name === place.view) ?? VIEWS[0]!;
+  const offered = VIEWS.filter(([, , , , toolset]) => !state || isOn(toolset));
+  const [, title, Shown] = offered.find(([name]) => name === place.view) ?? VIEWS[0]!;
   useEffect(() => {
     document.title = `${place.given["q"] ? `${place.given["q"]} · ` : ""}${title} · Deltos`;
   }, [title, place.given["q"]]);
@@ -50,7 +55,7 @@ function Page(): VNode {
       <aside class="side">
         <a class="brand" href={address("search")}><img src="/static/icon.svg" alt="" width="22" height="22" /><b>Deltos</b></a>
         <nav aria-label="views">
-          {VIEWS.map(([name, label, , path]) => (
+          {offered.map(([name, label, , path]) => (
             <a class="view-link" href={address(name, { project: place.given["project"] })} aria-current={name === place.view ? "page" : undefined}>
               <svg viewBox="0 0 24 24" aria-hidden="true"><path d={path} /></svg><span>{label}</span>
             </a>
@@ -66,7 +71,8 @@ function Page(): VNode {
       </aside>
       <main class="main" id="main" tabIndex={-1}>
         <Problem text={problem} again={load} />
-        {state && <Suspense fallback={<div class="skeleton" />}><Shown key={place.view} given={place.given} state={state} /></Suspense>}
+        {!state && !problem && <div class="skeleton" aria-busy="true" />}
+        {state && <Suspense fallback={<div class="skeleton" />}><Shown key={`${place.view} ${place.given["project"] ?? ""}`} given={place.given} state={state} /></Suspense>}
       </main>
       {help && <Help close={() => setHelp(false)} version={state?.version ?? ""} />}
     </div>
@@ -78,8 +84,8 @@ function ProjectChoice({ state, chosen, view: shownView }: { state: PageState; c
   if (!others.length) return <span class="project-name" title={state.project.root}><Name text={state.project.name} /></span>;
   return (
     <select aria-label="project" value={chosen} onChange={(event) => go(address(shownView, { project: event.currentTarget.value }))}>
-      <option value="">{state.project.name}</option>
-      {others.map((each) => <option value={each.id}>{each.name}</option>)}
+      <option value="">{visible(state.project.name)}</option>
+      {others.map((each) => <option value={each.id}>{visible(each.name)}</option>)}
     </select>
   );
 }
@@ -122,13 +128,13 @@ function useKeys(openHelp: () => void): void {
       if (jumping) {
         jumping = false;
         const to = JUMPS[event.key];
-        if (to) return go(address(to));
+        if (to) return go(address(to, { project: readPlace(location.hash).given["project"] }));
       }
       if (event.key === "/") {
         event.preventDefault();
         const field = document.getElementById("query");
         if (field instanceof HTMLInputElement) field.select();
-        else go(address("search"));
+        else go(address("search", { project: readPlace(location.hash).given["project"] }));
       } else if (event.key === "?") openHelp();
       else if (event.key === "t") flipTheme();
       else if (event.key === "g") jumping = true;

@@ -4,17 +4,18 @@ import { Code } from "./code";
 import { shown, WebLink } from "./text";
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
-const HEADING = /^(#{1,6})\s+(.*)$/;
-const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
+// Of two repeats side by side no text may fit both, and the last one takes anything (`s`): else lines that nearly fit take for ever.
+const HEADING = /^(#{1,6})\s+(.*)$/s;
+const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/s;
 const DIVIDER = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
-const TABLE_LINE = /^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$/;
+const TABLE_LINE = /^\s*(?:\|\s*)?:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?$/;
 const LONGEST_LINE = 20_000;
 const LONGEST_RULE = 1_000;
 const DEEPEST_QUOTE = 8;
 
 /** A document. */
 export function Markdown({ text }: { text: string }): VNode {
-  return <div class="prose">{blocks(text.split("\n"))}</div>;
+  return <div class="prose">{blocks(text.split(/\r?\n/))}</div>;
 }
 
 function blocks(lines: string[], depth = 0): ComponentChildren[] {
@@ -140,7 +141,8 @@ function spanAt(text: string, at: number, two: string): Span | undefined {
     let marks = 1;
     while (text[at + marks] === "`") marks += 1;
     const end = text.indexOf("`".repeat(marks), at + marks);
-    return end < 0 ? undefined : { part: <code>{shown(text.slice(at + marks, end))}</code>, end: end + marks };
+    if (end < 0) return { part: "`".repeat(marks), end: at + marks }; // not closed; looked at once
+    return { part: <code>{shown(text.slice(at + marks, end))}</code>, end: end + marks };
   }
   if (two === "**" || two === "__") {
     const end = text.indexOf(two, at + 2);

@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { RequestFailed, view, type Parameters } from "./api";
-import { count } from "./text";
+import { count, shown } from "./text";
 
 export interface Loaded<T> {
   data: T | undefined;
@@ -13,7 +13,7 @@ export interface Loaded<T> {
 
 /** A view of the server, asked again when its parameters change; the former answer stays until the next is there. */
 export function useView<T>(name: string, given: Parameters, options: { skip?: boolean } = {}): Loaded<T> {
-  const [state, setState] = useState<{ data?: T; error: string; busy: boolean }>({ error: "", busy: !options.skip });
+  const [state, setState] = useState<{ data?: T; error: string; busy: boolean; away?: boolean }>({ error: "", busy: !options.skip });
   const [round, setRound] = useState(0);
   const key = JSON.stringify(given);
   useEffect(() => {
@@ -27,14 +27,29 @@ export function useView<T>(name: string, given: Parameters, options: { skip?: bo
       (data) => setState({ data, error: "", busy: false }),
       (error: unknown) => {
         if (stop.signal.aborted) return;
-        setState((before) => ({ ...before, error: spoken(error), busy: false }));
+        setState((before) => ({ ...before, error: spoken(error), busy: false, away: isAway(error) }));
       },
     );
     return () => stop.abort();
   }, [name, key, round, options.skip]);
   const again = useCallback(() => setRound((before) => before + 1), []);
+  useReturn(state.away === true && !state.busy, again);
   return { data: state.data, error: state.error, busy: state.busy, again };
 }
+
+export const RETURN_MS = 2_000;
+
+/** Ask again now and then while the server cannot be reached. */
+function useReturn(away: boolean, again: () => void): void {
+  useEffect(() => {
+    if (!away) return;
+    const timer = setTimeout(again, RETURN_MS);
+    return () => clearTimeout(timer);
+  }, [away, again]);
+}
+
+/** Whether a request failed because nobody answers. */
+export const isAway = (error: unknown): boolean => error instanceof RequestFailed && error.status === 0;
 
 /** What went wrong, for a person. */
 export function spoken(error: unknown): string {
@@ -45,7 +60,7 @@ export function Problem({ text, again }: { text: string; again?: () => void }): 
   if (!text) return null;
   return (
     <div class="problem" role="alert">
-      <span>{text}</span>
+      <span>{shown(text)}</span>
       {again && <button type="button" onClick={again}>Try again</button>}
     </div>
   );
@@ -74,9 +89,22 @@ export function AgentText({ text, tokens }: { text: string; tokens: number }): V
   return (
     <section class="agent-text" aria-label="what the agent receives">
       <p class="hint">Exactly what the agent receives: about {count(tokens)} tokens (characters / 4).</p>
-      <pre class="code wrapped" tabIndex={0}>{text}</pre>
+      <div class="code-box"><pre class="code wrapped" tabIndex={0}>{shown(text)}</pre><CopyButton text={text} /></div>
     </section>
   );
+}
+
+/** Copies a text, where the browser allows it. */
+export function CopyButton({ text }: { text: string }): VNode | null {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), 2_000);
+    return () => clearTimeout(timer);
+  }, [done]);
+  if (!navigator.clipboard) return null; // only on loopback and over https
+  const copy = () => void navigator.clipboard.writeText(text).then(() => setDone(true), () => setDone(false));
+  return <button type="button" class="copy" onClick={copy} aria-live="polite">{done ? "Copied" : "Copy"}</button>;
 }
 
 export function Switch(props: { label: string; on: boolean; flip: () => void }): VNode {
@@ -110,11 +138,11 @@ export function useToast(): [VNode | null, (text: string, undo?: () => void) => 
     return () => clearTimeout(timer);
   }, [said]);
   const say = useCallback((text: string, undo?: () => void) => setSaid({ text, undo }), []);
-  const shown = said && (
+  const line = said && (
     <div class="toast" role="status">
-      {said.text}
+      {shown(said.text)}
       {said.undo && <button type="button" onClick={() => { said.undo?.(); setSaid(null); }}>Undo</button>}
     </div>
   );
-  return [shown, say];
+  return [line, say];
 }

@@ -5,9 +5,11 @@ import { DocumentPane } from "./document";
 import { AgentText, Empty, Problem, Switch, useArrows, useView } from "./parts";
 import { address, go } from "./route";
 import { count, counted, Name, shown } from "./text";
+import { isOn } from "./toolsets";
 import type { PageState, Result, SearchPage } from "./types";
 
-const TABS: [string, string][] = [["", "All"], ["code", "Code"], ["doc", "Docs"], ["api", "APIs"], ["obs", "Memory"], ["commit", "Commits"]];
+// Name, label, and the toolsets of which one must be on.
+const TABS: [string, string, string[]][] = [["", "All", [""]], ["code", "Code", ["code"]], ["doc", "Docs", ["docs"]], ["api", "APIs", ["apis"]], ["obs", "Memory", ["memory"]], ["commit", "Commits", ["code", "graph"]]];
 const WAIT_MS = 120; // after the last key
 const KINDS: Record<string, string> = { code: "code", doc: "docs", api: "API", obs: "memory", commit: "commit" };
 
@@ -66,7 +68,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
         </form>
         <div class="tabs-row">
           <nav class="tabs" aria-label="kinds">
-            {TABS.map(([key, label]) => (
+            {TABS.filter(([, , toolsets]) => toolsets.some(isOn)).map(([key, label]) => (
               <a class="tab" href={address("search", { q: typed.trim(), tab: key, project })} aria-current={key === tab ? "page" : undefined}>{label}</a>
             ))}
           </nav>
@@ -86,7 +88,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
             {data.notes.map((note) => <p class="note">{shown(note)}</p>)}
             {results.length === 0 && !busy && (
               <Empty title="Nothing found">
-                {data.searched.length > 0 && <p>Searched {data.searched.join(", ")}.</p>}
+                {data.searched.length > 0 && <p>Searched {shown(data.searched.join(", "))}.</p>}
               </Empty>
             )}
             <ul class="results" ref={list} onKeyDown={arrows}>

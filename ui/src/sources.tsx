@@ -1,9 +1,10 @@
 // Sources of documentation: their progress as it happens, what failed and why, add, read again, remove.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { tool } from "./api";
-import { Empty, Heading, Problem, spoken, useToast, useView } from "./parts";
-import { ago, count, counted, moment, Name, shown, webAddress, WebLink } from "./text";
+import { enterAgain, tool } from "./api";
+import { Empty, Heading, Problem, RETURN_MS, spoken, useToast, useView } from "./parts";
+import { address } from "./route";
+import { ago, count, counted, moment, Name, shown, WebLink } from "./text";
 import type { PageState, SourcesPage, SourceState } from "./types";
 
 export function SourcesView({ state }: { given: Record<string, string>; state: PageState }): VNode {
@@ -14,11 +15,21 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
   const [busy, setBusy] = useState(false);
   const [toast, say] = useToast();
   useEffect(() => {
-    const stream = new EventSource("/api/events");
-    stream.addEventListener("sources", (event) => { setLive(JSON.parse(event.data) as SourcesPage); setConnected(true); });
-    stream.onerror = () => setConnected(false);
-    stream.onopen = () => setConnected(true);
-    return () => stream.close();
+    let stream: EventSource | undefined;
+    let timer = 0;
+    const open = () => {
+      const own = new EventSource("/api/events");
+      stream = own;
+      own.addEventListener("sources", (event) => { setLive(JSON.parse(event.data) as SourcesPage); setConnected(true); });
+      own.onopen = () => setConnected(true);
+      own.onerror = () => {
+        setConnected(false);
+        // The browser connects again by itself, but not after it was refused: that session has ended.
+        if (own.readyState === EventSource.CLOSED) timer = setTimeout(() => void enterAgain().then(open), RETURN_MS);
+      };
+    };
+    open();
+    return () => { clearTimeout(timer); stream?.close(); };
   }, []);
 
   const call = async (name: string, given: Record<string, unknown>) => {
@@ -41,8 +52,8 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
     const form = event.currentTarget as HTMLFormElement;
     const given = new FormData(form);
     const url = String(given.get("url")).trim();
-    const name = String(given.get("name")).trim() || nameFor(url);
-    if (url && (await call("add_source", { url, name }))) form.reset();
+    const name = String(given.get("name")).trim();
+    if (url && (await call("add_source", name ? { url, name } : { url }))) form.reset();
   };
 
   const sources = (live ?? first.data)?.sources;
@@ -67,13 +78,6 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
   );
 }
 
-/** What a source is called unless its name is given: the host, or the last part of a path or package. */
-function nameFor(url: string): string {
-  const web = webAddress(url);
-  const last = url.replace(/[/\\]+$/, "").split(/[/\\:]/).at(-1) ?? "";
-  return (web ? new URL(web).hostname.replace(/^www\./, "") : last) || url.slice(0, 100);
-}
-
 interface CardProps {
   source: SourceState;
   mayAdd: boolean;
@@ -92,7 +96,9 @@ function SourceCard({ source, mayAdd, mayRemove, busy, call }: CardProps): VNode
         <span class={`tag state-${source.state.toLowerCase()}`}>{source.state.toLowerCase()}</span>
       </div>
       <p class="muted path"><WebLink to={source.url} /></p>
-      <p>{counted(source.pages, "page")}, {counted(source.chunks, "passage")} · <span title={moment(source.crawled_at)}>read {ago(source.crawled_at)}</span></p>
+      <p>{source.kind === "api"
+        ? <a href={address("apis", { name: source.name })}>{counted(source.operations, "operation")}, {counted(source.schemas, "schema")}</a>
+        : `${counted(source.pages, "page")}, ${counted(source.chunks, "passage")}`} · <span title={moment(source.crawled_at)}>read {ago(source.crawled_at)}</span></p>
       {source.is_open && all > 0 && <progress max={all} value={source.pages_done} aria-label={`${count(source.pages_done)} of ${count(all)} pages`} />}
       {source.is_open && <p class="muted">{count(source.pages_done)} read, {count(source.pages_queued)} to go{source.seconds_left ? `, about ${Math.ceil(source.seconds_left)} s left` : ""}</p>}
       {source.reason && <p class="note">{shown(source.reason)}</p>}

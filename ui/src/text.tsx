@@ -1,8 +1,9 @@
 // Text from outside, made safe to read: nothing here ever becomes markup, and what hides in a text is shown.
 import type { ComponentChildren, VNode } from "preact";
 
-// Controls, escapes of terminals, marks that turn the direction of writing, characters without width.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/u;
+// Controls, escapes of terminals, marks that turn the direction of writing, and whatever takes no room: joiners, fillers, tags, variation
+// selectors. Only the one that colours emoji (U+FE0F) is as common as harmless.
+const HIDDEN = /(?!\ufe0f)[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb\p{Default_Ignorable_Code_Point}]/u;
 const CONTROL_PICTURES = 0x2400;
 
 function nameOf(character: string): string {
@@ -24,6 +25,11 @@ export function shown(text: string): ComponentChildren {
   }
   if (plain) parts.push(plain);
   return parts;
+}
+
+/** The same where there is room for text alone: in drawings, titles and labels. */
+export function visible(text: string): string {
+  return HIDDEN.test(text) ? Array.from(text, (character) => (HIDDEN.test(character) ? `[${nameOf(character)}]` : character)).join("") : text;
 }
 
 const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];

@@ -5,7 +5,8 @@ export interface Problem {
   error: string;
 }
 
-/** An indexed project. `root` is told as far as the reader may know the folders of this machine. */
+/** An indexed project. `root` is told as far as the reader may know the folders of this machine; `failures` are the
+first of `failure_count`. */
 export interface KnownProject {
   id: string;
   name: string;
@@ -16,6 +17,7 @@ export interface KnownProject {
   history: string;
   exists: boolean;
   failures: FailedPath[];
+  failure_count: number;
 }
 
 /** A file or page that could not be read, and why. */
@@ -135,19 +137,24 @@ export interface Memo {
   pinned: boolean;
   superseded_by: string;
   changed: boolean;
+  redacted: string[];
 }
 
-/** The timeline, newest first, and what the next session will be shown, exactly. */
+/** A part of the timeline, newest first; `more_before` asks for the next. `redacted` counts by kind. */
 export interface MemoryPage {
+  show: string;
   memos: Memo[];
-  more_before: number;
+  more_before: string;
   count: number;
-  sessions: number;
+  forgotten: number;
+  kinds: string[];
+  redacted: Fact[];
   context: string;
   context_tokens: number;
+  context_silence: string;
 }
 
-/** Where a source of documentation stands. */
+/** Where a source of documentation stands; `kind` "api" is an API description, which has operations and no pages. */
 export interface SourceState {
   id: string;
   name: string;
@@ -165,6 +172,8 @@ export interface SourceState {
   crawled_at: number;
   seconds_left: number | null;
   is_open: boolean;
+  operations: number;
+  schemas: number;
 }
 
 /** All sources. */
@@ -190,12 +199,20 @@ export interface ApiOperation {
   deprecated: boolean;
 }
 
-/** All API descriptions, and the operations of the one that is open; `total` counts them all. */
+/** One schema or message of an API as a list shows it; its id opens it. */
+export interface ApiSchema {
+  id: string;
+  name: string;
+}
+
+/** All API descriptions; operations and schemas of the one that is open, and how many of both there are. */
 export interface ApisPage {
   apis: ApiSummary[];
   name: string;
   operations: ApiOperation[];
   total: number;
+  schemas: ApiSchema[];
+  schema_total: number;
 }
 
 /** A file as the map shows it: how large it is and by how many files it is imported. */
@@ -213,11 +230,12 @@ export interface Cycle {
   path: string[];
 }
 
-/** The map of a project and its circular imports. */
+/** The map of a project and its circular imports; `notes` say what it may not know yet. */
 export interface ModulesPage {
   modules: ModuleBox[];
   total: number;
   cycles: Cycle[];
+  notes: string[];
 }
 
 /** A symbol of a drawn graph, and where it lies; `ring` is its distance from the middle. */
@@ -249,6 +267,28 @@ export interface GraphPage {
   left_out: number;
   others: string[];
   radii: number[];
+  is_partial: boolean;
+  notes: string[];
+}
+
+/** The most used symbols of a project in columns, and who refers to whom by their numbers; `files`, `kinds` and
+`link_kinds` number `paths` and `names`. `is_partial`: not all references were read. */
+export interface SymbolMap {
+  paths: string[];
+  is_test: boolean[];
+  names: string[];
+  keys: string[];
+  labels: string[];
+  kinds: number[];
+  files: number[];
+  lines: number[];
+  sources: number[];
+  targets: number[];
+  link_kinds: number[];
+  certain: boolean[];
+  left_out: number;
+  is_partial: boolean;
+  notes: string[];
 }
 
 /** What a tool answered, as an agent gets it. */

@@ -23,6 +23,7 @@ LONGEST_QUERY = 500
 LONGEST_ID = 1_000
 # Providers are asked for as many as can be shown, whatever the limit: a kind that wins must not run out, and how many
 # results there are must not depend on how many are shown.
+DEFAULT_RESULTS = 10
 MAX_RESULTS = 20
 _SPOKEN = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
 

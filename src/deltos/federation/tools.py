@@ -9,7 +9,7 @@ from deltos.config import TOOLSETS
 from deltos.federation.filters import parse_filters
 from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
-from deltos.federation.search import MAX_RESULTS
+from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS
 from deltos.tool import ANY_OBJECT, Answer, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
         "code alone: search_code.",
         (
             Parameter("query", "string", "A question, a name or METHOD /path"),
-            Parameter("limit", "integer", "1-20", default=10, minimum=1, maximum=MAX_RESULTS),
+            Parameter("limit", "integer", "1-20", default=DEFAULT_RESULTS, minimum=1, maximum=MAX_RESULTS),
             Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS, listed=False, hint=_SCOPES),
             Parameter("kind", "string", "Only these, comma-separated: decision, …, commit", default="", listed=False),
             Parameter(

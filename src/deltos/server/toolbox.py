@@ -24,8 +24,6 @@ def open_toolbox(config: Config) -> Toolbox:
         app.resume()
     except DeltosError as exc:  # the library cannot be opened: its own tools say so, the others work
         _log.warning("Unfinished crawls are not gone on with: %s", exc)
-    from deltos.server.call_log import note_calls
-
     return Toolbox(
         app.tools(),
         close=app.close,
@@ -33,7 +31,7 @@ def open_toolbox(config: Config) -> Toolbox:
         prompts=app.prompts(),
         repeat_excerpts=app.repeats_excerpts,
         open_pages=lambda: _pages(app),
-        note_call=note_calls(lambda: app.calls),
+        note_call=app.calls.note if app.calls else None,
     )
 
 

@@ -101,6 +101,15 @@ class ImportRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Links:
+    """Source and target of references, each pair once, with their kind and whether one is certain. `is_partial`: there
+    are more."""
+
+    pairs: dict[tuple[int, int], tuple[str, bool]]
+    is_partial: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GraphCounts:
     """How large the graph is and how much of it is resolved."""
 
@@ -243,6 +252,12 @@ class Graph(FileImports, Protocol):
 
     def imports(self) -> list[ImportRow]:
         """Every import of one file of the project by another."""
+
+    def most_used(self, *, limit: int) -> list[Symbol]:
+        """The symbols that most places refer to, without signature and documentation; most used first."""
+
+    def links(self, *, limit: int) -> Links:
+        """Which node refers to which, by the first `limit` places that refer to anything."""
 
     def counts(self) -> GraphCounts:
         """The size of the graph."""

@@ -332,6 +332,21 @@ class Observations(Protocol):
     def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
         """Up to `limit` live observations from that moment on, oldest first."""
 
+    def page(
+        self,
+        project_keys: Sequence[int],
+        created_at: int,
+        place: int,
+        *,
+        limit: int,
+        kinds: Sequence[str] = (),
+        forgotten: bool = False,
+    ) -> list[Observation]:
+        """Up to `limit` live observations before a moment, or forgotten ones, newest first; of `kinds` where given."""
+
+    def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
+        """How many live and how many forgotten observations of each kind these projects have."""
+
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
         """The last `limit` live observations of the sessions with this id, oldest first."""
 

@@ -11,7 +11,7 @@ _REPETITION = re.compile(r"(?<=\w)#\w+")
 
 def bare_key(key: str) -> str:
     """A key without what tells repeated definitions apart."""
-    return _REPETITION.sub("", key)
+    return _REPETITION.sub("", key) if "#" in key else key
 
 
 @dataclass(frozen=True, slots=True)

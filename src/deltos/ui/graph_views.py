@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from deltos.domains.graph.cycles import find_cycles
 from deltos.errors import BadArgument
 from deltos.ui import structs
@@ -15,10 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from deltos.domains.graph.search import GraphSearch, Target
+    from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
     from deltos.ui.asked import Asked
 
 MOST_FILES = 20_000
+MOST_SYMBOLS = 20_000
+MOST_REFERENCES_READ = 400_000
 MOST_AROUND = 300
 MOST_IMPACT = 2_000
 MOST_CYCLES = 50
@@ -29,7 +34,7 @@ def map_modules(asked: Asked) -> structs.ModulesPage:
     """Every file with its size and how many files import it, and the circular imports."""
     index = asked.index()
 
-    def read() -> structs.ModulesPage:
+    def read(notes: tuple[str, ...]) -> structs.ModulesPage:
         graph = index.store.graph
         with graph.snapshot():
             imports = graph.imports()
@@ -41,9 +46,9 @@ def map_modules(asked: Asked) -> structs.ModulesPage:
         cycles = [
             structs.Cycle(each.mode, list(each.files), list(each.cycle)) for each in find_cycles(imports)[:MOST_CYCLES]
         ]
-        return structs.ModulesPage(boxes[:MOST_FILES], len(boxes), cycles)
+        return structs.ModulesPage(boxes[:MOST_FILES], len(boxes), cycles, list(notes))
 
-    return index.answer(lambda _: read())
+    return index.answer(lambda freshness: read(freshness.notes_about("graph")))
 
 
 def draw_symbol(asked: Asked) -> structs.GraphPage:
@@ -53,12 +58,16 @@ def draw_symbol(asked: Asked) -> structs.GraphPage:
     if mode not in _MODES:
         raise BadArgument(f"There is no graph '{mode[:40]}'", hint=f"Known: {', '.join(_MODES)}.")
     search = asked.app.graph_search(index)
-    return index.answer(lambda _: _MODES[mode](search, symbol))
+
+    def read(notes: tuple[str, ...]) -> structs.GraphPage:
+        return msgspec.structs.replace(_MODES[mode](search, symbol), notes=list(notes))
+
+    return index.answer(lambda freshness: read(freshness.notes_about("graph")))
 
 
 def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
     """Who uses a symbol, and what it uses."""
-    targets = search.targets(symbol)
+    targets = _targets(search, symbol)
     target = targets[0]
     references = search.references(target)
     uses = [*references.certain, *references.aliased, *references.through, *references.possible]
@@ -81,7 +90,7 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
 
 def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
     """What a change of a symbol affects, by distance; tests in the last ring."""
-    targets = search.targets(symbol)
+    targets = _targets(search, symbol)
     target = targets[0]
     found = search.impact(target)
     middle = _id(target.first)
@@ -99,6 +108,11 @@ def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
     return lay_out(page, by_sides=False)
 
 
+def _targets(search: GraphSearch, symbol: str) -> list[Target]:
+    """The things that a name may mean, or the file that a path is: maps and circles of files lead there."""
+    return [search.module(symbol)] if symbol in search.reader.paths() else search.targets(symbol)
+
+
 def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
     """Every file, and who imports whom."""
     imports = search.reader.imports()
@@ -110,6 +124,45 @@ def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
     edges = [structs.GraphEdge(source, target, mode, certain=True) for source, target, mode in pairs]
     kept = [edge for edge in edges if edge.source in drawn and edge.target in drawn]
     return structs.GraphPage("", nodes, kept, len(paths) - len(nodes), [])
+
+
+def map_symbols(asked: Asked) -> structs.SymbolMap:
+    """The most used symbols of a project, and who refers to whom."""
+    index = asked.index()
+    return index.answer(lambda freshness: _symbol_map(index.store.graph, freshness.notes_about("graph")))
+
+
+def _symbol_map(graph: Graph, notes: tuple[str, ...]) -> structs.SymbolMap:
+    with graph.snapshot():
+        symbols = graph.most_used(limit=MOST_SYMBOLS)
+        number_of = {symbol.node_id: number for number, symbol in enumerate(symbols)}
+        read = graph.links(limit=MOST_REFERENCES_READ)
+        links = [
+            (number_of[source], number_of[target], kind, certain)
+            for (source, target), (kind, certain) in read.pairs.items()
+            if source in number_of and target in number_of
+        ]
+        left_out = graph.symbol_count() - len(symbols)
+    paths = {path: number for number, path in enumerate(sorted({symbol.path for symbol in symbols}))}
+    kinds = {symbol.kind for symbol in symbols} | {kind for _, _, kind, _ in links}
+    names = {name: number for number, name in enumerate(sorted(kinds))}
+    return structs.SymbolMap(
+        paths=list(paths),
+        is_test=[is_test(path) for path in paths],
+        names=list(names),
+        keys=[symbol.key for symbol in symbols],
+        labels=[symbol.label for symbol in symbols],
+        kinds=[names[symbol.kind] for symbol in symbols],
+        files=[paths[symbol.path] for symbol in symbols],
+        lines=[symbol.line for symbol in symbols],
+        sources=[source for source, _, _, _ in links],
+        targets=[target for _, target, _, _ in links],
+        link_kinds=[names[kind] for _, _, kind, _ in links],
+        certain=[certain for _, _, _, certain in links],
+        is_partial=read.is_partial,
+        left_out=left_out,
+        notes=list(notes),
+    )
 
 
 _MODES: dict[str, Callable[[GraphSearch, str], structs.GraphPage]] = {

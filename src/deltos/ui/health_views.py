@@ -36,6 +36,7 @@ def project_health(asked: Asked) -> structs.ProjectHealth:
             history=known.history if known else "",
             exists=True,
             failures=[structs.FailedPath(each.path, each.reason) for each in failures[:MOST_FAILURES]],
+            failure_count=len(failures),
         )
         languages = [
             structs.LanguageShare(name or "other", files, is_resolved=name in _RESOLVED)
@@ -61,8 +62,8 @@ def last_calls(asked: Asked) -> structs.CallLog:
     """The ring of the last calls, of all clients on this machine; not for callers who are held to some projects."""
     if not may_recall_all():
         raise Forbidden("The calls of other clients are not shown with this token", hint="Use one for all projects.")
-    records = asked.app.calls
-    if records is None:
+    newest = asked.app.calls.newest(MOST_CALLS) if asked.app.calls else None
+    if newest is None:
         return structs.CallLog(kept=False, most=MOST_CALLS, calls=[])
     calls = [
         structs.ToolCall(
@@ -75,6 +76,6 @@ def last_calls(asked: Asked) -> structs.CallLog:
             original_tokens=each.original_tokens,
             is_error=each.is_error,
         )
-        for each in records.newest(MOST_CALLS)
+        for each in newest
     ]
     return structs.CallLog(kept=True, most=MOST_CALLS, calls=calls)

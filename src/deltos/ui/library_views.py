@@ -11,28 +11,36 @@ from deltos.ui import structs
 
 if TYPE_CHECKING:
     from deltos.domains.docs.model import SourceStatus
-    from deltos.store.apis import UnitRow
+    from deltos.store.apis import ApiRow, UnitRow, UnreadRow
     from deltos.ui.asked import Asked
 
 MOST_FAILURES = 50
 MOST_OPERATIONS = 2_000
+MOST_SCHEMAS = 2_000
 
 
 def list_sources(asked: Asked) -> structs.SourcesPage:
-    """Where every source stands."""
-    return structs.SourcesPage([_source(status) for status in asked.app.domains.docs.library.statuses()])
+    """Where every source stands; API descriptions, which are read at once, come last."""
+    apis = asked.app.domains.apis.library
+    unread = apis.unread()
+    described = [_api_source(row, [each for each in unread if each.source == row.source]) for row in apis.rows()]
+    return structs.SourcesPage([*map(_source, asked.app.domains.docs.library.statuses()), *described])
 
 
 def list_apis(asked: Asked) -> structs.ApisPage:
-    """All APIs, and the operations of one."""
+    """All APIs, and the operations and schemas of one."""
     library = asked.app.domains.apis.library
     name = asked.text("name")
-    units = library.store.units(library.row(name).id, ("operation", "webhook")) if name else []
+    row = library.row(name) if name else None
+    units = library.store.units(row.id, ("operation", "webhook")) if row else []
+    schemas = library.store.units(row.id, ("schema", "message")) if row else []
     return structs.ApisPage(
         apis=[structs.ApiSummary(row.name, row.source_name, row.operations, row.schemas) for row in library.rows()],
         name=name,
         operations=[_operation(name, unit) for unit in units[:MOST_OPERATIONS]],
         total=len(units),
+        schemas=[structs.ApiSchema(f"api:{name}:{unit.key}", unit.title) for unit in schemas[:MOST_SCHEMAS]],
+        schema_total=len(schemas),
     )
 
 
@@ -58,6 +66,29 @@ def _source(status: SourceStatus) -> structs.SourceState:
     )
 
 
+def _api_source(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
+    return structs.SourceState(
+        id=row.name,
+        name=row.name,
+        kind="api",
+        url=told(row.source),
+        version="",
+        state="READY",
+        reason="",
+        pages=0,
+        chunks=0,
+        pages_done=0,
+        pages_queued=0,
+        failures=[structs.FailedPath(told(each.document), each.reason) for each in unread[:MOST_FAILURES]],
+        failure_count=len(unread),
+        crawled_at=row.indexed_at,
+        seconds_left=None,
+        is_open=False,
+        operations=row.operations,
+        schemas=row.schemas,
+    )
+
+
 def _operation(api: str, unit: UnitRow) -> structs.ApiOperation:
     return structs.ApiOperation(
         id=f"api:{api}:{unit.key}",
@@ -65,5 +96,5 @@ def _operation(api: str, unit: UnitRow) -> structs.ApiOperation:
         path=unit.path,
         title=unit.title,
         tags=[str(tag) for tag in msgspec.json.decode(unit.tags)],
-        deprecated=unit.deprecated,
+        deprecated=bool(unit.deprecated),
     )

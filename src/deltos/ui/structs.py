@@ -12,7 +12,8 @@ class Problem(Struct, frozen=True):
 
 
 class KnownProject(Struct, frozen=True):
-    """An indexed project. `root` is told as far as the reader may know the folders of this machine."""
+    """An indexed project. `root` is told as far as the reader may know the folders of this machine; `failures` are the
+    first of `failure_count`."""
 
     id: str
     name: str
@@ -23,6 +24,7 @@ class KnownProject(Struct, frozen=True):
     history: str
     exists: bool
     failures: list[FailedPath]
+    failure_count: int
 
 
 class FailedPath(Struct, frozen=True):
@@ -153,21 +155,26 @@ class Memo(Struct, frozen=True):
     pinned: bool
     superseded_by: str
     changed: bool
+    redacted: list[str]
 
 
 class MemoryPage(Struct, frozen=True):
-    """The timeline, newest first, and what the next session will be shown, exactly."""
+    """A part of the timeline, newest first; `more_before` asks for the next. `redacted` counts by kind."""
 
+    show: str
     memos: list[Memo]
-    more_before: float
+    more_before: str
     count: int
-    sessions: int
+    forgotten: int
+    kinds: list[str]
+    redacted: list[Fact]
     context: str
     context_tokens: int
+    context_silence: str
 
 
 class SourceState(Struct, frozen=True):
-    """Where a source of documentation stands."""
+    """Where a source of documentation stands; `kind` "api" is an API description, which has operations and no pages."""
 
     id: str
     name: str
@@ -185,6 +192,8 @@ class SourceState(Struct, frozen=True):
     crawled_at: float
     seconds_left: float | None
     is_open: bool
+    operations: int = 0
+    schemas: int = 0
 
 
 class SourcesPage(Struct, frozen=True):
@@ -213,13 +222,22 @@ class ApiOperation(Struct, frozen=True):
     deprecated: bool
 
 
+class ApiSchema(Struct, frozen=True):
+    """One schema or message of an API as a list shows it; its id opens it."""
+
+    id: str
+    name: str
+
+
 class ApisPage(Struct, frozen=True):
-    """All API descriptions, and the operations of the one that is open; `total` counts them all."""
+    """All API descriptions; operations and schemas of the one that is open, and how many of both there are."""
 
     apis: list[ApiSummary]
     name: str
     operations: list[ApiOperation]
     total: int
+    schemas: list[ApiSchema]
+    schema_total: int
 
 
 class ModuleBox(Struct, frozen=True):
@@ -240,11 +258,12 @@ class Cycle(Struct, frozen=True):
 
 
 class ModulesPage(Struct, frozen=True):
-    """The map of a project and its circular imports."""
+    """The map of a project and its circular imports; `notes` say what it may not know yet."""
 
     modules: list[ModuleBox]
     total: int
     cycles: list[Cycle]
+    notes: list[str]
 
 
 class GraphNode(Struct, frozen=True):
@@ -279,6 +298,29 @@ class GraphPage(Struct, frozen=True):
     left_out: int
     others: list[str]
     radii: list[float] = []
+    is_partial: bool = False
+    notes: list[str] = []
+
+
+class SymbolMap(Struct, frozen=True):
+    """The most used symbols of a project in columns, and who refers to whom by their numbers; `files`, `kinds` and
+    `link_kinds` number `paths` and `names`. `is_partial`: not all references were read."""
+
+    paths: list[str]
+    is_test: list[bool]
+    names: list[str]
+    keys: list[str]
+    labels: list[str]
+    kinds: list[int]
+    files: list[int]
+    lines: list[int]
+    sources: list[int]
+    targets: list[int]
+    link_kinds: list[int]
+    certain: list[bool]
+    left_out: int
+    is_partial: bool
+    notes: list[str] = []
 
 
 class ToolText(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,16 @@ import msgspec
 
 from deltos import __version__
 from deltos.budget import estimate_tokens
-from deltos.config import TOOLSETS
 from deltos.confinement import may_read, may_recall_all, told
 from deltos.errors import BadArgument, NotFound
 from deltos.federation.filters import parse_filters
 from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
+from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS
 from deltos.progress import Silent
 from deltos.ui import structs
 from deltos.ui.asked import Asked
-from deltos.ui.graph_views import draw_symbol, map_modules
+from deltos.ui.graph_views import draw_symbol, map_modules, map_symbols
 from deltos.ui.health_views import last_calls, project_health
 from deltos.ui.library_views import list_apis, list_sources
 from deltos.ui.memory_views import change_memory, show_memory
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from deltos.store.project import KnownIndex
     from deltos.tool import JsonObject, Session
 
-MAX_RESULTS = 20
 MOST_FAILURES = 100
 # How the tabs of the search narrow it: to toolsets, and to a kind.
 TABS = {
@@ -43,7 +43,7 @@ TABS = {
     "doc": (("docs",), ""),
     "api": (("apis",), ""),
     "obs": (("memory",), ""),
-    "commit": (TOOLSETS, "commit"),
+    "commit": (("code", "graph"), "commit"),
 }
 
 
@@ -64,18 +64,25 @@ class Views:
     def _answer(self, known: Mapping[str, View], name: str, given: Mapping[str, str], session: Session) -> bytes:
         if name not in known:
             raise NotFound(f"There is no view '{name[:100]}'", hint=f"Known: {', '.join(known)}.")
-        return msgspec.json.encode(known[name](Asked(self._app, session, given)))
+        view = known[name]
+        if view.toolset and view.toolset not in self._app.config.toolsets:
+            raise NotFound(
+                f"There is no view '{name}': the toolset '{view.toolset}' is off",
+                hint="`deltos toolsets` switches it on.",
+            )
+        return msgspec.json.encode(view.show(Asked(self._app, session, given)))
 
 
 def page_state(asked: Asked) -> structs.PageState:
     """What the page knows from the start. The surface adds who may what."""
-    root = asked.session.project_root()
-    projects = [known_project(known) for known in asked.app.domains.projects.stores.known() if may_read(known.root)]
-    current = next((known for known in projects if _is_at(known, root)), None)
+    root = asked.session.project_root().resolve()
+    indexes = [known for known in asked.app.domains.projects.stores.known() if may_read(known.root)]
+    # One around the folder is another project: nothing that is asked about the folder looks there.
+    current = next((known_project(known) for known in indexes if known.root == root), None)
     return structs.PageState(
         version=__version__,
         project=current or _unknown_project(root),
-        projects=projects,
+        projects=[known_project(known) for known in indexes],
         toolsets=list(asked.app.config.toolsets),
         level="",
         csrf="",
@@ -89,17 +96,26 @@ def search(asked: Asked) -> structs.SearchPage:
     if tab not in TABS:
         raise BadArgument(f"There is no tab '{tab[:40]}'", hint=f"Known: {', '.join(TABS)}.")
     scope, kind = TABS[tab]
+    config = asked.app.config
+    enabled = [name for name in scope if name in config.toolsets]
+    if scope and not enabled:  # an empty scope would mean everything
+        raise BadArgument(f"The toolset '{scope[0]}' is off", hint="`deltos toolsets` switches it on.")
     request = SearchRequest(
         asked.text("q"),
         asked.session.project_root(),
         Silent(),
         project_id=asked.text("project"),
-        limit=asked.number("limit", 12, MAX_RESULTS),
+        limit=asked.number("limit", DEFAULT_RESULTS, MAX_RESULTS),
         filters=parse_filters(kind=kind, since="", until="", tag="", now=datetime.now(UTC)),
     )
-    enabled = [name for name in scope if name in asked.app.config.toolsets]
     found = asked.app.federation.search(request, enabled)
-    answer = search_answer(request.query, found, limit=request.limit, token_budget=asked.app.config.token_budget)
+    answer = search_answer(
+        request.query,
+        found,
+        limit=request.limit,
+        token_budget=config.token_budget,
+        has_timeline=config.profile != "lean",
+    )
     return structs.SearchPage(
         query=request.query,
         results=_results(answer.structured or {}, found, tab),
@@ -149,16 +165,12 @@ def known_project(known: KnownIndex) -> structs.KnownProject:
         history=known.history,
         exists=known.root.is_dir(),
         failures=[structs.FailedPath(each.path, each.reason) for each in known.failures[:MOST_FAILURES]],
+        failure_count=len(known.failures),
     )
 
 
 def _unknown_project(root: Path) -> structs.KnownProject:
-    return structs.KnownProject("", root.name, told(str(root)), 0, 0, 0.0, "", root.is_dir(), [])
-
-
-def _is_at(known: structs.KnownProject, root: Path) -> bool:
-    place = told(str(root))
-    return place == known.root or place.startswith(f"{known.root}/")
+    return structs.KnownProject("", root.name, told(str(root)), 0, 0, 0.0, "", root.is_dir(), [], 0)
 
 
 def _results(answer: JsonObject, found: FederatedResults, tab: str) -> list[structs.Result]:
@@ -195,19 +207,25 @@ def _spoken(value: object) -> str:
     return str(value)
 
 
-if TYPE_CHECKING:
-    View = Callable[[Asked], msgspec.Struct]
+@dataclass(frozen=True, slots=True)
+class View:
+    """What can be asked for, and the toolset that must be on for it; none for what holds for all of them."""
 
-_VIEWS: dict[str, View] = {
-    "state": page_state,
-    "search": search,
-    "fetch": fetch,
-    "health": project_health,
-    "calls": last_calls,
-    "memory": show_memory,
-    "sources": list_sources,
-    "apis": list_apis,
-    "modules": map_modules,
-    "graph": draw_symbol,
+    show: Callable[[Asked], msgspec.Struct]
+    toolset: str = ""
+
+
+_VIEWS = {
+    "state": View(page_state),
+    "search": View(search),
+    "fetch": View(fetch),
+    "health": View(project_health),
+    "calls": View(last_calls),
+    "memory": View(show_memory, "memory"),
+    "sources": View(list_sources, "docs"),
+    "apis": View(list_apis, "apis"),
+    "modules": View(map_modules, "graph"),
+    "graph": View(draw_symbol, "graph"),
+    "symbols": View(map_symbols, "graph"),
 }
-_CHANGES: dict[str, View] = {"memory": change_memory}
+_CHANGES = {"memory": View(change_memory, "memory")}

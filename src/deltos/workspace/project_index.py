@@ -266,7 +266,7 @@ class ProjectIndex:
     def _await_first_index(self, progress: Progress, wait_seconds: float, *, files_alone: bool) -> Freshness:
         background = self._run_in_background()
         background.wait(wait_seconds, progress, until=self._files_written.is_set if files_alone else None)
-        if files_alone:
+        if files_alone and self._files_written.is_set():
             background.wait(min(SETTLE_SECONDS, wait_seconds), progress)
         if background.failure is not None:
             raise background.failure

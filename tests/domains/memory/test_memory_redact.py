@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.domains.memory.redact import is_secret_file, redact
+from deltos.domains.memory.redact import is_secret_file, redact, redacted_kinds
 
 HEX = "0a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d"
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kM7nP9rS1uV3xY5zA7cD9fG1iL3oR5tU7wX9aB3dE5gH7jK9mN1pQ3sT5v"
@@ -149,3 +149,11 @@ def test_files_that_hold_secrets_are_known(path: str) -> None:
 )
 def test_other_files_are_not_taken_for_them(path: str) -> None:
     assert not is_secret_file(path)
+
+
+def test_marks_in_a_kept_text_tell_their_kinds_and_nothing_else() -> None:
+    kept = redact(
+        f"the key is {'ghp_' + 'a1B2c3D4e5' * 3 + 'f6G7h8'}, again {'ghp_' + 'a1B2c3D4e5' * 3 + 'f6G7h8'}"
+    ).text
+    assert redacted_kinds(kept) == ["github-pat", "github-pat"]
+    assert redacted_kinds("[redacted:] [redacted:not closed [redacted:<b>] [redacted:" + "x" * 60 + "]") == []

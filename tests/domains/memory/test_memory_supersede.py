@@ -43,6 +43,19 @@ def test_what_was_replaced_stays_in_the_timeline_and_can_be_brought_back(
     assert "We allow 50 rps per API key on the search routes" in notes.ask("rps per API key")
 
 
+def test_what_was_replaced_and_forgotten_comes_back_as_replaced(notes: Notes, memory: Memory) -> None:
+    older, newer = "The worker pool has 8 threads per container", "The worker pool has 12 threads per container"
+    first, second = notes.keep(older, kind="finding"), notes.keep(newer, kind="finding")
+    memory.supersede(first, second)
+    memory.forget([first])
+    memory.forget([first], restore=True)  # undoes the forgetting alone
+    (row,) = memory.look_up([first]).found
+    assert row.superseded_by == second
+    assert older not in notes.ask("worker pool threads")
+    memory.forget([first], restore=True)
+    assert older in notes.ask("worker pool threads")
+
+
 def test_a_note_that_replaces_a_decision_is_a_decision(notes: Notes, memory: Memory) -> None:
     notes.keep("The worker pool has 8 threads per container", kind="decision")
     newer = notes.keep("change the worker pool from 8 to 12 threads per container", kind="request")

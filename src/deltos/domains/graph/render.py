@@ -129,7 +129,7 @@ def _missing(found: FoundReferences | Impact) -> str:
         return _UNRESOLVED
     told = []
     if found.unresolved:
-        files = ", ".join(count(number, f"{extension} file") for extension, number in found.unresolved.items())
+        files = ", ".join(counted(number, f"{extension} file") for extension, number in found.unresolved.items())
         verb = "is" if sum(found.unresolved.values()) == 1 else "are"
         told.append(f"{files} {verb} not resolved: search for the name")
     if found.is_cut:

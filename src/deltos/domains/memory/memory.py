@@ -359,7 +359,8 @@ class Memory:
             return [*earlier, *self.store.after(keys, moment, 0, limit=after)]
 
     def forget(self, ids: Sequence[str], *, restore: bool = False, project_id: str = "") -> ObservationLookup:
-        """Hide observations from every answer, or show them again."""
+        """Hide observations from every answer, or show them again; one that was not hidden holds again if it was
+        superseded."""
         found: list[Observation] = []
         unknown: list[str] = []
         now = micros(self.clock())
@@ -374,7 +375,7 @@ class Memory:
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now, undo=restore)
-                if restore and chosen.superseded_by is not None:
+                elif restore and chosen.superseded_by is not None:
                     writer.mark_superseded(chosen.place, None, now)
         return ObservationLookup(tuple(found), tuple(unknown))
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.secrets import SecretSpan
 
 LONGEST_NAME = 4_000
+LONGEST_KIND = 42  # of a mark, with its digit and its bracket
 _MOST_KNOWN = 500  # each is looked for in every text of an event
 _SHORTEST_KNOWN = 6  # shorter ones are words too often to be looked for elsewhere
 _OPENING, _CLOSING = "<private>", "</private>"
@@ -48,6 +49,16 @@ def redact(text: str) -> Redacted:
     text = _without_private(text)
     spans = find_secrets(text)
     return Redacted(_marked(text, spans), tuple(dict.fromkeys(span.kind for span in spans)))
+
+
+def redacted_kinds(text: str) -> list[str]:
+    """The kinds that marks in a kept text name, one for each mark."""
+    kinds = []
+    for part in text.split(MARK)[1:]:
+        kind, closing, _ = part[:LONGEST_KIND].partition("]")
+        if closing and kind.isascii() and kind.replace("-", "").isalnum():
+            kinds.append(kind)
+    return kinds
 
 
 @lru_cache(1024)

@@ -74,7 +74,7 @@ class PageOptions:
     is_open: bool  # nobody is asked for anything: only this machine can call
     is_secure: bool
     rate: RateLimit
-    body_seconds: float = 30.0
+    body_seconds: float  # for a request to arrive
 
 
 class Page:
@@ -119,13 +119,13 @@ class Page:
 
     async def sign_in(self, request: Request) -> Response:
         """Begin a session with a token that was typed in."""
+        if not _is_own_origin(request):
+            return _problem(403, "This request did not come from the page")
         if wait_seconds := self._options.rate.wait_seconds(caller_of(request.scope)):
             return _problem(429, f"Too many requests; try again in {wait_seconds} s")
         body = await self._body(request)
         if isinstance(body, Response):
             return body
-        if not _is_own_origin(request):
-            return _problem(403, "This request did not come from the page")
         token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0].strip()
         caller = await self._options.admit(token) if self._options.asks_token and token else None
         if caller is None:

@@ -87,12 +87,21 @@ async def _serve(options: UiOptions, sessions: PageSessions, workbench: Workbenc
         return Caller(Conversation(options.start), client="page", name="owner")
 
     rate = RateLimit(0.0, time.monotonic)
-    page = PageOptions(sessions, admit, asks_token=False, is_open=False, is_secure=False, rate=rate)
+    limits = HttpOptions(LOOPBACK, 0, options.start).limits
+    page = PageOptions(
+        sessions,
+        admit,
+        asks_token=False,
+        is_open=False,
+        is_secure=False,
+        rate=rate,
+        body_seconds=limits.body_seconds,
+    )
     app = Starlette(routes=Page(workbench, page).routes())
     policy = OriginPolicy.of(HttpOptions(LOOPBACK, listening.getsockname()[1], options.start))
     config = uvicorn.Config(
         HostGuard(app, policy, Metrics()),
-        http=with_head_timeout(HttpOptions(LOOPBACK, 0, options.start).limits.header_seconds),
+        http=with_head_timeout(limits.header_seconds),
         ws="none",
         log_level="warning",
         access_log=False,

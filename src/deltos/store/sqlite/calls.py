@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_NAME = "calls.db"
-# A call has been answered when it is noted: another writer is not waited for long.
+# Other notes wait meanwhile: another writer is not waited for long.
 _BUSY_TIMEOUT_SECONDS = 0.5
 _COLUMNS = "at, tool, client, arguments, seconds, tokens, original_tokens, is_error"
 _SCHEMA = """

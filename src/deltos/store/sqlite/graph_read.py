@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.graph import GraphCounts, ImportRow, ReferenceRow
+from deltos.store.graph import GraphCounts, ImportRow, Links, ReferenceRow
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -177,6 +177,22 @@ class SqliteGraph:
         for path, target in self._rows(sql, paths):
             found.setdefault(path, set()).add(target)
         return found
+
+    def most_used(self, *, limit: int) -> list[Symbol]:
+        sql = """SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, '', '', place.path, node.id
+                 FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id
+                 LEFT JOIN (SELECT target_id, COUNT(*) AS uses FROM edge GROUP BY 1) ON target_id = node.id
+                 ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT ?"""
+        return list(map(_symbol, self._rows(sql, (limit,))))
+
+    def links(self, *, limit: int) -> Links:
+        pairs: dict[tuple[int, int], tuple[str, bool]] = {}
+        sql = "SELECT source_id, target_id, kind, certain FROM edge ORDER BY rowid LIMIT ?"
+        rows = self._rows(sql, (limit + 1,)).fetchall()
+        for source, target, kind, certain in rows[:limit]:  # in SQL, grouping takes twice as long
+            if source != target and (certain or (source, target) not in pairs):
+                pairs[source, target] = (kind, bool(certain))
+        return Links(pairs, is_partial=len(rows) > limit)
 
     def counts(self) -> GraphCounts:
         with self._database.snapshot():

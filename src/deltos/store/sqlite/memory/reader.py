@@ -252,6 +252,35 @@ class SqliteObservations:
             found = [row for key in project_keys for row in connection.execute(sql, (key, created_at, place, limit))]
             return self.at_places([place for _, place in sorted(found)[:limit]])
 
+    def page(
+        self,
+        project_keys: Sequence[int],
+        created_at: int,
+        place: int,
+        *,
+        limit: int,
+        kinds: Sequence[str] = (),
+        forgotten: bool = False,
+    ) -> list[Observation]:
+        where = f"""o.project = ? AND (o.created_at, o.place) < (?, ?)
+                    AND o.deleted_at IS {"NOT NULL" if forgotten else "NULL"}
+                    {f"AND o.kind IN ({marks(kinds)})" if kinds else ""}
+                    ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
+        with self.database.snapshot() as connection:
+            found = [
+                row
+                for key in project_keys
+                for row in select(connection, where, (key, created_at, place, *kinds, limit))
+            ]
+        return sorted(found, key=lambda row: (row.created_at, row.place), reverse=True)[:limit]
+
+    def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
+        sql = f"""SELECT kind, count(*) - count(deleted_at), count(deleted_at) FROM observation
+                  WHERE project IN ({marks(project_keys)}) GROUP BY kind ORDER BY 2 DESC, kind"""
+        with self.database.snapshot() as connection:
+            rows = connection.execute(sql, tuple(project_keys)).fetchall()
+        return {kind: (live, forgotten) for kind, live, forgotten in rows}
+
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
         with self.database.snapshot() as connection:
             keys = connection.execute("SELECT key FROM session WHERE session_id = ?", (session_id,)).fetchall()

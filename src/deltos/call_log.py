@@ -1,0 +1,157 @@
+"""Notes each call of a tool in the ring of the last calls, after it was answered: a thread of its own redacts the
+arguments, shortens them and writes."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from deltos.budget import CHARACTERS_PER_TOKEN
+from deltos.errors import StoreError
+from deltos.store.calls import CallRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deltos.store.calls import CallRecords
+    from deltos.tool import CallNote
+
+ARGUMENT_CHARACTERS = 300
+NAME_CHARACTERS = 80
+# Longer ones are not looked through for secrets, so they are not kept at all.
+LONGEST_ARGUMENTS = 20_000
+# Notes that wait to be written; whoever makes one more writes it before going on, so none is lost.
+MOST_WAITING = 64
+WRITE_SECONDS = 5.0  # for what waits, when somebody looks and at the end
+
+
+class CallLog:
+    """The ring of the last calls; a log that cannot be opened or written is left alone."""
+
+    def __init__(self, open_records: Callable[[], CallRecords]) -> None:
+        self._open_records = open_records
+        self._opening = threading.Lock()
+        self._records: CallRecords | None = None
+        self._is_opened = False
+        self._starting = threading.Lock()
+        self._writer: threading.Thread | None = None
+        self._is_closed = False
+        # A note and when it was made; an event to set once all before it are written; None at the end.
+        self._waiting: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MOST_WAITING)
+
+    def note(self, call: CallNote) -> None:
+        """Keep a call soon; its caller does not wait for that."""
+        noted_at = time.time()
+        with self._starting:
+            if self._is_closed:
+                return
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write_all, name="deltos-call-log", daemon=True)
+                self._writer.start()
+        try:
+            self._waiting.put_nowait((noted_at, call))
+        except queue.Full:
+            self._write(noted_at, call)
+
+    def newest(self, limit: int) -> list[CallRecord] | None:
+        """The last calls, newest first, with those that ended just now; None where they cannot be kept."""
+        if self._writer is not None:
+            written = threading.Event()
+            if self._put(written):
+                written.wait(WRITE_SECONDS)
+        records = self._opened()
+        return None if records is None else records.newest(limit)
+
+    def close(self) -> None:
+        """Write what waits, and let go of the file."""
+        with self._starting:
+            self._is_closed = True
+        if self._writer is not None and self._put(None):
+            self._writer.join(WRITE_SECONDS)
+        with self._opening:
+            self._is_opened = True
+            records, self._records = self._records, None
+        if records is not None:
+            records.close()
+
+    def _put(self, mark: threading.Event | None) -> bool:
+        try:
+            self._waiting.put(mark, timeout=WRITE_SECONDS)
+        except queue.Full:
+            return False
+        return True
+
+    def _write_all(self) -> None:
+        while (each := self._waiting.get()) is not None:
+            if isinstance(each, threading.Event):
+                each.set()
+            else:
+                self._write(*each)
+
+    def _write(self, noted_at: float, call: CallNote) -> None:
+        try:
+            if records := self._opened():
+                records.add(_record(noted_at, call))
+        except StoreError:  # busy or full: the call itself was answered
+            return
+        except Exception:  # noqa: BLE001 - the end of a thread is a surface, and the notes after this one go on
+            traceback.print_exc()
+
+    def _opened(self) -> CallRecords | None:
+        with self._opening:
+            if not self._is_opened:
+                self._is_opened = True
+                try:
+                    self._records = self._open_records()
+                except (StoreError, OSError):  # a full or read-only disk: no call fails for want of its note
+                    return None
+            return self._records
+
+
+def _record(noted_at: float, call: CallNote) -> CallRecord:
+    from deltos.domains.memory.redact import redact_name  # deferred: only the first call waits for it
+
+    return CallRecord(
+        at=noted_at,
+        tool=_storable(redact_name(call.tool)[:NAME_CHARACTERS]),
+        client=_storable(redact_name(call.client)[:NAME_CHARACTERS]),
+        arguments=_storable(_without_secrets(call.arguments)[:ARGUMENT_CHARACTERS]),
+        seconds=call.seconds,
+        tokens=-(-call.shown_characters // CHARACTERS_PER_TOKEN),
+        original_tokens=-(-call.original_characters // CHARACTERS_PER_TOKEN),
+        is_error=call.is_error,
+    )
+
+
+def _without_secrets(arguments: Mapping[str, Any]) -> str:
+    """The arguments as JSON: each text redacted before JSON escapes its quotes and lines, then all of it once more,
+    because the name of an argument can tell what its value is."""
+    from deltos.domains.memory.redact import KnownSecrets, redact_long  # deferred, as above
+
+    known = KnownSecrets()
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return redact_long(value, most=LONGEST_ARGUMENTS, known=known)
+        if isinstance(value, dict):
+            return {clean(str(name)): clean(each) for name, each in value.items()}
+        return [clean(each) for each in value] if isinstance(value, list | tuple) else value
+
+    try:
+        if (size := len(_as_json(arguments))) > LONGEST_ARGUMENTS:
+            return f"[{size:,} characters left out]"
+        return known.taken_out(redact_long(_as_json(clean(arguments)), most=LONGEST_ARGUMENTS, known=known))
+    except RecursionError:
+        return "[nested too deeply]"
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,55 @@
+"""Calls are noted after they are answered: none waits for its note, and none of the notes is lost."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from deltos.call_log import MOST_WAITING, CallLog
+from deltos.open_stores import open_calls
+from deltos.tool import CallNote
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.store.calls import CallRecords
+
+NOTES = [CallNote(f"tool_{number}", "test", {}, 0.1, 400, 400, is_error=False) for number in range(MOST_WAITING)]
+
+
+def test_a_call_does_not_wait_for_its_note_and_whoever_looks_sees_it(tmp_path: Path) -> None:
+    released = threading.Event()
+    was_released: list[bool] = []
+
+    def slowly() -> CallRecords:
+        was_released.append(released.wait(10))
+        return open_calls(tmp_path)
+
+    log = CallLog(slowly)
+    for note in NOTES[:3]:
+        log.note(note)
+    released.set()
+    newest = log.newest(10)
+    assert was_released == [True]
+    assert newest is not None
+    assert [each.tool for each in newest] == ["tool_2", "tool_1", "tool_0"]
+    log.close()
+
+
+def test_notes_that_wait_at_the_end_and_more_than_can_wait_are_kept(tmp_path: Path) -> None:
+    log = CallLog(lambda: open_calls(tmp_path))
+    for note in 2 * NOTES:
+        log.note(note)
+    log.close()
+    log.note(NOTES[0])  # too late
+    records = open_calls(tmp_path)
+    assert len(records.newest(1_000)) == 2 * MOST_WAITING
+    records.close()
+
+
+def test_a_log_that_cannot_be_opened_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    log = CallLog(lambda: open_calls(tmp_path / "file"))
+    log.note(NOTES[0])
+    assert log.newest(10) is None
+    log.close()

@@ -1,0 +1,177 @@
+"""What the views of the page answer: what is switched off, what the agent would get, what is not known yet."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.app import App
+from deltos.config import TOOLSETS, Config, Embedding
+from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.errors import BadArgument, NotFound
+from deltos.hook_settings import OFF_FILE
+from deltos.open_stores import open_projects
+from deltos.progress import Silent
+from deltos.server.caller import Caller
+from deltos.server.conversation import Conversation
+from deltos.server.toolbox import open_toolbox
+from deltos.server.workbench import Workbench
+from deltos.store.project import FailedFile, KnownIndex
+from deltos.ui.views import MOST_FAILURES, Views, known_project
+from deltos.workspace.identity import identify
+from deltos.workspace.projects import Projects
+from tests.repositories import make_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = {
+    "shop.py": "import cart\n\n\ndef price():\n    return 1\n\n\ndef order():\n    return price()\n",
+    "cart.py": "import shop\n\n\ndef check_out():\n    return shop.order()\n",
+    "inner/part.py": "def part():\n    return 2\n",
+}
+
+
+def _config(home: Path, toolsets: tuple[str, ...] = TOOLSETS, profile: str = "full") -> Config:
+    return Config(home, toolsets=toolsets, profile=profile, embedding=Embedding("off"))
+
+
+class Looking:
+    """One application and whoever looks at its page."""
+
+    def __init__(self, config: Config, root: Path) -> None:
+        self.app = App(config)
+        self.views = Views(self.app)
+        self.session = Conversation(root)
+
+    def show(self, name: str, /, **given: str) -> Any:
+        return json.loads(self.views.show(name, given, self.session))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_repository(tmp_path_factory.mktemp("views") / "shop", FILES)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def looking(root: Path, home: Path) -> Iterator[Looking]:
+    """Everything is on, and one thing is remembered."""
+    found = Looking(_config(home), root)
+    origin = ObservationOrigin(identify(root).project_id, root, "session-1")
+    found.app.domains.memory.remember(Draft("We order by price, cheapest first", kind="decision"), origin)
+    yield found
+    found.app.close()
+
+
+def test_views_and_tabs_of_toolsets_that_are_off_do_not_answer(root: Path, home: Path, looking: Looking) -> None:
+    needs = {
+        "memory": "memory",
+        "sources": "docs",
+        "apis": "apis",
+        "modules": "graph",
+        "graph": "graph",
+        "symbols": "graph",
+    }
+    for name in needs:
+        looking.show(name, symbol="order")
+    alone = Looking(_config(home, toolsets=("code",)), root)
+    try:
+        for name, toolset in needs.items():
+            with pytest.raises(NotFound, match=f"'{toolset}' is off"):
+                alone.show(name, symbol="order")
+        with pytest.raises(NotFound, match="'memory' is off"):
+            alone.views.change("memory", {"change": "pin", "id": "x"}, alone.session)
+        with pytest.raises(BadArgument, match="'memory' is off"):
+            alone.show("search", q="order", tab="obs")
+        looking.show("search", q="order", tab="commit")
+        kinds = {result["kind"] for result in alone.show("search", q="order price")["results"]}
+        assert kinds == {"code"}
+        assert alone.show("state")["toolsets"] == ["code"]
+    finally:
+        alone.app.close()
+
+
+@pytest.mark.usefixtures("looking")
+@pytest.mark.parametrize("profile", ["full", "lean"])
+def test_what_the_page_shows_as_the_agent_is_what_the_tool_answers(root: Path, home: Path, profile: str) -> None:
+    config = _config(home, profile=profile)
+    asking = Looking(config, root)
+    bench = Workbench(lambda: open_toolbox(config))
+    try:
+        query = "order by price"
+        told = bench.run("search", {"query": query}, Caller(Conversation(root)), Silent())
+        assert asking.show("search", q=query)["agent_text"] == told.text
+        assert ("timeline(around=" in told.text) == (profile == "full")
+    finally:
+        bench.close(0.0)
+        asking.app.close()
+
+
+def test_a_first_index_says_what_it_does_not_know_yet(root: Path, tmp_path: Path) -> None:
+    looking = Looking(_config(tmp_path), root)
+    projects = looking.app.domains.projects
+    looking.app.domains.projects = Projects(open_projects(tmp_path), (), first_index_seconds=0.0)
+    try:
+        with looking.app.domains.projects.at(root).store.claim() as held:  # somebody else indexes
+            assert held
+            for view in (looking.show("modules"), looking.show("graph", mode="files"), looking.show("symbols")):
+                assert any("first index is still being built" in note for note in view["notes"])
+    finally:
+        projects.close()
+        looking.app.close()
+
+
+def test_the_next_session_is_shown_what_the_settings_of_hooks_allow(
+    looking: Looking, home: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def context() -> tuple[str, str]:
+        page = looking.show("memory", show="next")
+        return page["context"], page["context_silence"]
+
+    assert "cheapest first" in context()[0]
+    monkeypatch.setenv("DELTOS_CONTEXT_TOKENS", "0")
+    assert context() == ("", "DELTOS_CONTEXT_TOKENS=0: sessions are told nothing when they start.")
+    monkeypatch.delenv("DELTOS_CONTEXT_TOKENS")
+    monkeypatch.setenv("DELTOS_TOOLSETS", "code")
+    assert context()[1].startswith("Hooks are silent")
+    monkeypatch.delenv("DELTOS_TOOLSETS")
+    (home / OFF_FILE).write_text(f"{root}\n")
+    try:
+        text, silence = context()
+        assert (text, silence.partition(":")[0]) == ("", "Memory is off for this project")
+    finally:
+        (home / OFF_FILE).unlink()
+
+
+def test_files_of_the_map_are_drawn_and_their_code_is_found_in_any_project(looking: Looking, root: Path) -> None:
+    drawn = looking.show("graph", symbol="cart.py")
+    assert (drawn["symbol"], "shop.py") == ("cart.py", drawn["nodes"][1]["path"])
+    for project in ("", f"{identify(root).project_id}!"):
+        assert looking.show("fetch", id=f"code:{project}cart.py:1-41")["text"].startswith("import shop")
+        assert looking.show("fetch", id=f"code:{project}shop.py#order")["line"] == 8
+
+
+def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(root: Path, home: Path, looking: Looking) -> None:
+    looking.show("modules")
+    assert looking.show("state")["project"]["files"] == len(FILES)
+    inside = Looking(_config(home), root / "inner")
+    try:
+        state = inside.show("state")
+        assert (state["project"]["id"], state["project"]["name"]) == ("", "inner")
+        assert [each["name"] for each in state["projects"]] == ["shop"]
+    finally:
+        inside.app.close()
+
+
+def test_failures_are_counted_beyond_those_that_are_listed(root: Path) -> None:
+    failures = [FailedFile(f"{number}.py", "code", "a zero byte") for number in range(MOST_FAILURES + 30)]
+    shown = known_project(KnownIndex("", 0, root, "shop", 0.0, 200, failures))
+    assert (len(shown.failures), shown.failure_count) == (MOST_FAILURES, MOST_FAILURES + 30)

@@ -1,0 +1,129 @@
+// Saves what is drawn as SVG or PNG: an SVG of the page with its colours, or the drawing of WebGL made anew.
+import { visible } from "./text";
+import type { GraphPage } from "./types";
+
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font", "text-decoration", "paint-order"];
+const LARGEST_PIXELS = 8_000; // of a side: browsers refuse larger pictures
+const MANY_NODES = 4_000; // are drawn smaller
+
+export interface Colours {
+  node: string;
+  test: string;
+  edge: string;
+  text: string;
+  ground: string;
+}
+
+interface Drawn {
+  page: GraphPage;
+  positions: Float32Array;
+  colours: Colours;
+}
+
+let drawn: Drawn | undefined;
+
+/** What WebGL shows now; there is no other way to it. */
+export function keepDrawn(what: Drawn | undefined): void {
+  drawn = what;
+}
+
+/** How large each node is drawn: by how many refer to it. */
+export function sizes(page: GraphPage): Map<string, number> {
+  const uses = new Map<string, number>();
+  for (const edge of page.edges) uses.set(edge.target, (uses.get(edge.target) ?? 0) + 1);
+  const least = page.nodes.length > MANY_NODES ? 1 : 2;
+  return new Map(page.nodes.map((node) => [node.id, Math.min(14, least + (least / 2) * Math.sqrt(uses.get(node.id) ?? 0))]));
+}
+
+interface Picture {
+  text: string;
+  width: number;
+  height: number;
+}
+
+function picture(): Picture | undefined {
+  const drawing = document.getElementById("drawing");
+  if (drawing instanceof SVGSVGElement) return standalone(drawing);
+  return drawn && redrawn(drawn);
+}
+
+/** The drawing with the colours it has now, so that it looks the same anywhere. */
+function standalone(drawing: SVGSVGElement): Picture {
+  const copy = drawing.cloneNode(true) as SVGSVGElement;
+  const from = [drawing, ...drawing.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((element, index) => {
+    const style = getComputedStyle(from[index]!);
+    for (const name of STYLES) if (element.tagName !== "g" && element !== copy) element.setAttribute(name, style.getPropertyValue(name));
+    for (const name of ["class", "tabindex", "role"]) element.removeAttribute(name);
+  });
+  const box = drawing.viewBox.baseVal;
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", `${box.width}`);
+  copy.setAttribute("height", `${box.height}`);
+  return { text: storable(new XMLSerializer().serializeToString(copy)), width: box.width, height: box.height };
+}
+
+/** The nodes and edges of a map as SVG; the most used nodes are named. */
+function redrawn({ page, positions, colours }: Drawn): Picture {
+  const [width, height, edge] = [1_600, 1_000, 40];
+  const xs = page.nodes.map((_, index) => positions[2 * index]!);
+  const ys = page.nodes.map((_, index) => positions[2 * index + 1]!);
+  const [left, right, top, bottom] = [least(xs), -least(xs.map((x) => -x)), least(ys), -least(ys.map((y) => -y))];
+  const scale = Math.min((width - 2 * edge) / Math.max(1e-6, right - left), (height - 2 * edge) / Math.max(1e-6, bottom - top));
+  const x = (index: number) => ((xs[index]! - (left + right) / 2) * scale + width / 2).toFixed(1);
+  const y = (index: number) => ((ys[index]! - (top + bottom) / 2) * scale + height / 2).toFixed(1);
+  const numbers = new Map(page.nodes.map((node, index) => [node.id, index]));
+  const sized = sizes(page);
+  const lines = page.edges.map((each) => {
+    const [source, target] = [numbers.get(each.source), numbers.get(each.target)];
+    return source === undefined || target === undefined ? "" : `M${x(source)} ${y(source)}L${x(target)} ${y(target)}`;
+  });
+  const circles = page.nodes.map((node, index) => `<circle cx="${x(index)}" cy="${y(index)}" r="${sized.get(node.id)!.toFixed(1)}"${node.is_test ? ` fill="${colours.test}"` : ""}/>`);
+  const named = page.nodes.map((node, index) => ({ node, index })).sort((a, b) => sized.get(b.node.id)! - sized.get(a.node.id)!).slice(0, 40);
+  const names = named.map(({ node, index }) => `<text x="${Number(x(index)) + sized.get(node.id)! + 3}" y="${Number(y(index)) + 4}">${xml(node.label)}</text>`);
+  const text = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><rect width="100%" height="100%" fill="${colours.ground}"/>`
+    + `<path fill="none" stroke="${colours.edge}" stroke-width="0.5" d="${lines.join("")}"/><g fill="${colours.node}">${circles.join("")}</g>`
+    + `<g fill="${colours.text}" font-family="sans-serif" font-size="12">${names.join("")}</g></svg>`;
+  return { text, width, height };
+}
+
+const least = (values: number[]): number => values.reduce((low, value) => Math.min(low, value), Infinity);
+
+/** Text without what XML has no place for: names of files may hold anything. */
+const storable = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/gu, "\ufffd");
+
+function xml(text: string): string {
+  return storable(visible(text)).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function save(content: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function saveSvg(): void {
+  const found = picture();
+  if (found) save(new Blob([found.text], { type: "image/svg+xml" }), "graph.svg");
+}
+
+export function savePng(): void {
+  const found = picture();
+  if (!found) return;
+  const scale = Math.min(2, LARGEST_PIXELS / Math.max(found.width, found.height));
+  const image = new Image();
+  image.onload = () => {
+    const canvas = document.createElement("canvas");
+    canvas.width = Math.round(scale * found.width);
+    canvas.height = Math.round(scale * found.height);
+    const context = canvas.getContext("2d");
+    if (!context) return;
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--raised");
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => { if (blob) save(blob, "graph.png"); });
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.text)}`;
+}
