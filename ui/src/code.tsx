@@ -1,12 +1,18 @@
 // Code with syntax colours: the highlighter gives a tree of tokens, which becomes elements, never HTML.
 import type { Element, RootContent } from "hast";
-import { common, createLowlight } from "lowlight";
 import type { ComponentChildren, VNode } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { lowlight } from "./highlight";
 import { CopyButton } from "./parts";
 import { shown } from "./text";
 
-const lowlight = createLowlight(common);
+let highlighter: typeof lowlight | undefined;
+
+/** Load the highlighter, once. */
+export async function loadHighlighter(): Promise<void> {
+  highlighter = (await import("./highlight")).lowlight;
+}
+
 const MOST_COLOURED = 60_000; // characters; longer code is shown plain, so that no file holds the page
 const BY_EXTENSION: Record<string, string> = {
   py: "python", pyi: "python", ts: "typescript", tsx: "typescript", mts: "typescript", js: "javascript", jsx: "javascript",
@@ -27,7 +33,11 @@ export function languageOf(path: string): string {
 export function Code(props: { text: string; language: string; firstLine?: number; link?: (line: number) => string | undefined }): VNode {
   const { text, firstLine, link } = props;
   const language = BY_EXTENSION[props.language] ?? props.language;
-  const lines = useMemo(() => colouredLines(text, language), [text, language]);
+  const isPlain = !language || text.length > MOST_COLOURED;
+  const [isReady, setReady] = useState(highlighter !== undefined);
+  useEffect(() => { if (!isPlain && !isReady) void loadHighlighter().then(() => setReady(true)); }, [isPlain, isReady]);
+  const lines = useMemo(() => colouredLines(text, isPlain ? "" : language), [text, language, isReady]);
+  if (!isPlain && !isReady) return <pre class="code" tabIndex={0} aria-busy="true"><code>{shown(text)}</code></pre>;
   if (!firstLine) {
     return <div class="code-box"><pre class="code" tabIndex={0}><code>{lines.map((line, index) => <>{index ? "\n" : ""}{line}</>)}</code></pre><CopyButton text={text} /></div>;
   }
@@ -50,7 +60,7 @@ export function Code(props: { text: string; language: string; firstLine?: number
 }
 
 function colouredLines(text: string, language: string): ComponentChildren[][] {
-  if (!language || !lowlight.registered(language) || text.length > MOST_COLOURED) return text.split("\n").map((line) => [shown(line)]);
+  if (!language || !highlighter?.registered(language)) return text.split("\n").map((line) => [shown(line)]);
   const lines: ComponentChildren[][] = [[]];
   const walk = (nodes: RootContent[], classes: string) => {
     for (const node of nodes) {
@@ -62,7 +72,7 @@ function colouredLines(text: string, language: string): ComponentChildren[][] {
       } else if (node.type === "element") walk(node.children as RootContent[], classesOf(node) || classes);
     }
   };
-  walk(lowlight.highlight(language, text).children, "");
+  walk(highlighter.highlight(language, text).children, "");
   return lines;
 }
 

@@ -4,6 +4,7 @@ import { lazy, Suspense } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { setCsrf, view } from "./api";
 import { ApisView } from "./apis";
+import { loadHighlighter } from "./code";
 import { editors, editorTemplate, setEditorTemplate, templateOf } from "./editor";
 import { HealthView } from "./health";
 import { MemoryView } from "./memory";
@@ -148,4 +149,5 @@ const root = document.getElementById("app");
 if (root) {
   root.replaceChildren();
   render(<Page />, root);
+  (globalThis.requestIdleCallback ?? setTimeout)(() => void loadHighlighter()); // Safari has none
 }

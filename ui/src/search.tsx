@@ -10,7 +10,7 @@ import type { PageState, Result, SearchPage } from "./types";
 
 // Name, label, and the toolsets of which one must be on.
 const TABS: [string, string, string[]][] = [["", "All", [""]], ["code", "Code", ["code"]], ["doc", "Docs", ["docs"]], ["api", "APIs", ["apis"]], ["obs", "Memory", ["memory"]], ["commit", "Commits", ["code", "graph"]]];
-const WAIT_MS = 120; // after the last key
+const BUSY_WAIT_MS = 250; // after the last key, while an answer is awaited; otherwise every key asks at once
 const KINDS: Record<string, string> = { code: "code", doc: "docs", api: "API", obs: "memory", commit: "commit" };
 
 export function SearchView({ given, state }: { given: Record<string, string>; state: PageState }): VNode {
@@ -36,9 +36,9 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   useEffect(() => {
     const wanted = typed.trim();
     if (wanted === q) return;
-    const timer = setTimeout(() => ask(wanted), WAIT_MS);
+    const timer = setTimeout(() => ask(wanted), busy ? BUSY_WAIT_MS : 0);
     return () => clearTimeout(timer);
-  }, [typed, q, tab, project]);
+  }, [typed, q, tab, project, busy]);
   useEffect(() => { if (!id) field.current?.focus(); }, []);
 
   const results = (q && data?.results) || [];

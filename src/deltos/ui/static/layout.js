@@ -1,1 +1,1 @@
-import{a as s}from"./part-HQNK6VXD.js";import"./part-K4SABGCS.js";addEventListener("message",a=>{let e=s(a.data);postMessage(e,[e.buffer])});
+import{a as r}from"./part-HQNK6VXD.js";import"./part-K4SABGCS.js";addEventListener("message",({data:e})=>{let s=r(e);postMessage({number:e.number,positions:s},[s.buffer])});

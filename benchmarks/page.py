@@ -1,0 +1,360 @@
+"""The page for people in the distribution's Chromium: paint, search as you type, 20,000 symbols, 100,000 observations.
+
+    python -m benchmarks.page [paint] [search] [graph] [memory] [lighthouse]
+
+Seconds by the clock depend on what else runs; beside them stands the CPU time of the page's main thread, as Chromium
+counts it. There is no graphics card: WebGL is drawn by SwiftShader on the same cores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.ui.opened import chromium, serve_page
+
+from benchmarks.places import REPOSITORY, SCRATCH
+from benchmarks.query_speed import medium, point
+from deltos.app import App
+from deltos.config import Config
+from deltos.store.observations import Clean, NewObservation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, CDPSession, Page
+    from tests.server.over_http.served import Served
+
+HOME = SCRATCH / "page-home"
+MANY_HOME = SCRATCH / "page-memory"
+LIGHTHOUSE = "lighthouse@13.5.0"
+RELOADS = 12
+TYPED = (
+    "where is a connection closed",
+    "parse a header",
+    "timer wheel",
+    "convert a table to markdown",
+    "dependency injection of parameters",
+    "expire keys",
+)
+KEY_MS = 120  # between two keys, a quick typist
+FRAMES = 120
+OBSERVATIONS = 100_000
+FORGOTTEN_SHARE = 20  # one in so many
+PATIENCE_MS = 180_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A page that is let in, and a way to Chromium's own counters."""
+
+    page: Page
+    counters: CDPSession
+    base: str
+
+    def main_thread_ms(self) -> float:
+        """CPU milliseconds of the main thread so far."""
+        found = self.counters.send("Performance.getMetrics")["metrics"]
+        return 1000 * next(each["value"] for each in found if each["name"] == "TaskDuration")
+
+
+@contextmanager
+def opened(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Served]]:
+    """`deltos ui` over a project, and a tab that its link let in."""
+    served = serve_page(root, home)
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(served.url)
+    page.wait_for_selector(".welcome")
+    counters = context.new_cdp_session(page)
+    counters.send("Performance.enable", {"timeDomain": "threadTicks"})
+    yield Tab(page, counters, f"http://{served.address.netloc}"), served
+    context.close()
+    served.stop()
+    served.dismiss()
+
+
+def indexed(root: Path) -> int:
+    """Have a project indexed before its page is opened; how many chunks it has."""
+    app = App(Config(HOME))
+    index = app.domains.projects.at(root)
+    index.index()
+    chunks: int = index.store.code.chunk_count()
+    app.close()
+    return chunks
+
+
+def row(name: str, values: list[float], aim: str) -> None:
+    """One line of the table."""
+    shown = (min(values), statistics.median(values), point(values, 0.95))
+    print(f"| {name} | {' | '.join(f'{value:,.0f} ms' for value in shown)} | {aim} |", flush=True)
+
+
+def head() -> None:
+    """The head of a table of times."""
+    print(f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    print("| | least | p50 | p95 | aim |\n|---|--:|--:|--:|--:|")
+
+
+def paint(browser: Browser) -> None:
+    """First paint of a page that was open before, from the moment the server has answered."""
+    indexed(REPOSITORY)
+    with opened(browser, REPOSITORY, HOME) as (tab, _):
+        first, largest, main = [], [], []
+        for _ in range(RELOADS):
+            tab.page.goto("about:blank")
+            before = tab.main_thread_ms()
+            tab.page.goto(f"{tab.base}/#/search")
+            tab.page.wait_for_selector(".welcome")
+            main.append(tab.main_thread_ms() - before)
+            times = tab.page.evaluate(
+                """() => new Promise((done) => new PerformanceObserver((list) => done([
+                  performance.getEntriesByType('navigation')[0].responseEnd,
+                  performance.getEntriesByName('first-contentful-paint')[0].startTime,
+                  list.getEntries().at(-1).startTime])).observe({type: 'largest-contentful-paint', buffered: true}))"""
+            )
+            first.append(times[1] - times[0])
+            largest.append(times[2] - times[0])
+    head()
+    row("first paint after the server's answer", first, "150 ms")
+    row("the view is there (largest paint)", largest, "")
+    row("main thread until then, CPU", main, "")
+
+
+def search(browser: Browser) -> None:
+    """From the last key to the results of the whole question, at about 20 thousand chunks."""
+    root, _ = medium()
+    chunks = indexed(root)
+    seen: dict[str, list[float]] = {"clock": [], "server": [], "main": []}
+    with opened(browser, root, HOME) as (tab, _):
+        tab.page.evaluate(_WATCH_RESULTS)
+        for question in (*TYPED, *TYPED, *TYPED):
+            tab.page.fill("#query", "")
+            tab.page.wait_for_selector(".welcome")
+            tab.page.keyboard.type(question, delay=KEY_MS)
+            before = tab.main_thread_ms()
+            tab.page.wait_for_function("(q) => window.answered?.query === q", arg=question)
+            found = tab.page.evaluate("window.answered")
+            seen["clock"].append(found["at"] - found["key"])
+            seen["server"].append(found["server"])
+            seen["main"].append(tab.main_thread_ms() - before)
+    print(f"\n{chunks:,} chunks, typed with {KEY_MS} ms between keys")
+    head()
+    row("results after the last key", seen["clock"][len(TYPED) :], "100 ms")
+    row("of it the server's search", seen["server"][len(TYPED) :], "")
+    row("of it the page's main thread, CPU", seen["main"][len(TYPED) :], "")
+
+
+# When the last key came, and when the results of what stands in the field were there.
+_WATCH_RESULTS = """() => {
+  let key = 0;
+  addEventListener('input', () => { key = performance.now(); }, true);
+  new MutationObserver(() => {
+    const line = document.querySelector('.status-line')?.textContent ?? '';
+    const query = document.getElementById('query').value;
+    if (!document.querySelector('.result') || line.includes('searching')) return;
+    if (!document.title.startsWith(query + ' ·')) return;
+    if (window.answered?.query === query && window.answered.key === key) return;
+    window.answered = {query, key, at: performance.now(), server: Number(/(\\d+) ms/.exec(line)?.[1])};
+  }).observe(document.documentElement, {subtree: true, childList: true, characterData: true});
+}"""
+
+
+def graph(browser: Browser) -> None:
+    """The most used 20,000 symbols of this repository: until they are drawn, and what a frame takes while they move."""
+    indexed(REPOSITORY)
+    with opened(browser, REPOSITORY, HOME) as (tab, _):
+        page = tab.page
+        drawn, answered, main = [], [], []
+        for _ in range(6):
+            page.goto(f"{tab.base}/#/graph?mode=cycles")
+            page.wait_for_selector(".cycle, .empty")
+            page.evaluate("performance.clearMarks(); performance.clearResourceTimings()")
+            before, started = tab.main_thread_ms(), page.evaluate("performance.now()")
+            page.click(".tab:text-is('Symbols')")
+            page.wait_for_selector(".sigma[data-drawn]")
+            main.append(tab.main_thread_ms() - before)
+            times = page.evaluate(
+                """() => [
+                  performance.getEntriesByName('graph-drawn').at(-1).startTime,
+                  performance.getEntriesByType('resource').find((each) => each.name.includes('/symbols')).duration]"""
+            )
+            drawn.append(times[0] - started)
+            answered.append(times[1])
+        nodes = page.get_attribute(".sigma", "data-drawn")
+        print(f"\n{page.inner_text('.graph-note')} ({nodes} nodes are drawn)")
+        head()
+        row("drawn after the click", drawn, "2,000 ms")
+        row("of it the server's answer", answered, "")
+        row("of it the main thread, CPU", main, "")
+        _move(tab)
+
+
+def _move(tab: Tab) -> None:
+    box = tab.page.locator(".sigma").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tab.page.evaluate(_COUNT_FRAMES)
+    for name, act in (
+        ("dragging", lambda step: tab.page.mouse.move(x + 3 * (step % 60), y + step % 40)),
+        ("zooming", lambda step: tab.page.mouse.wheel(0, -40 if step % 30 < 15 else 40)),
+    ):
+        tab.page.mouse.move(x, y)
+        if name == "dragging":
+            tab.page.mouse.down()
+        before, frames = tab.main_thread_ms(), tab.page.evaluate("window.frames_.length")
+        for step in range(FRAMES):
+            act(step)
+        tab.page.mouse.up()
+        spent = tab.main_thread_ms() - before
+        times = tab.page.evaluate("window.frames_")[frames:]
+        row(f"{name}: work of a frame on the main thread", times, "16 ms")
+        print(
+            f"| {name}: all work of the main thread, CPU, by frame | | {spent / max(1, len(times)):.1f} ms | | 16 ms |"
+        )
+
+
+# How long the callbacks of each frame took: where sigma draws.
+_COUNT_FRAMES = """() => {
+  window.frames_ = [];
+  const ask = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = (work) => ask((time) => {
+    const started = performance.now();
+    work(time);
+    window.frames_.push(performance.now() - started);
+  });
+}"""
+
+
+def memory(browser: Browser) -> None:
+    """100,000 observations: every part of the timeline, and how much of it is on the page."""
+    root, _ = medium()
+    _remember_many(root)
+    with opened(browser, root, MANY_HOME) as (tab, _):
+        head()
+        for name, address in (
+            ("timeline", "memory"),
+            ("timeline of a kind", "memory?kind=decision"),
+            ("timeline until a day in the middle", "memory?until=2025-06-01"),
+            ("forgotten", "memory?show=forgotten"),
+            ("what the next session is shown", "memory?show=next"),
+        ):
+            row(name, [_shown_ms(tab, address) for _ in range(5)], "")
+        tab.page.goto(f"{tab.base}/#/memory")
+        for _ in range(10):
+            count = tab.page.locator(".memo").count()
+            tab.page.click("button:text-is('Older')")
+            tab.page.wait_for_function("(n) => document.querySelectorAll('.memo').length > n", arg=count)
+        elements = tab.page.evaluate("document.querySelectorAll('*').length")
+        print(
+            f"\n{tab.page.inner_text('.page > .muted >> nth=0')} After ten times `Older`: "
+            f"{tab.page.locator('.memo').count()} of them in {elements:,} elements."
+        )
+
+
+def _shown_ms(tab: Tab, address: str) -> float:
+    """From the change of the address until what it asks for is shown."""
+    tab.page.goto(f"{tab.base}/#/apis")
+    tab.page.wait_for_selector("h1:text-is('APIs')")
+    started = tab.page.evaluate("(hash) => { location.hash = hash; return performance.now() }", f"#/{address}")
+    tab.page.wait_for_selector(".memo, .agent-text pre, .empty")
+    ended: float = tab.page.evaluate("performance.now()")
+    return ended - started
+
+
+def _remember_many(root: Path) -> None:
+    app = App(Config(MANY_HOME))
+    project = app.domains.remembered_project(root)
+    store = app.domains.memory.store
+    if store.counts().observations < OBSERVATIONS // 2:
+        day = 86_400_000_000
+        kinds = ("finding", "decision", "preference", "error", "edit")
+        with store.writing() as writer:
+            key = writer.project(project.project_id, root=str(root), now=1)
+            for number in range(OBSERVATIONS):
+                at = 1_700_000_000_000_000 + number * day // 130  # two years
+                session = writer.session(key, f"session-{number // 50}", agent="", now=at)
+                text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms, for {number} lines"
+                new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean(kinds[number % 5]), Clean(""), at)
+                place = writer.insert(key, session, new)
+                if number % FORGOTTEN_SHARE == 0:
+                    writer.mark_deleted(place, at + day)
+    app.close()
+
+
+def lighthouse(browser: Browser) -> None:
+    """Lighthouse's own judgement, as a desktop."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    program, npm = shutil.which("chromium"), shutil.which("npm", path=path)
+    assert program
+    assert npm
+    folder = SCRATCH / "lighthouse"
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "CHROME_PATH": program, "PATH": path}
+    if not (folder / "node_modules" / "lighthouse").exists():
+        subprocess.run([npm, "install", "--no-audit", "--no-fund", LIGHTHOUSE], cwd=folder, env=environment, check=True)
+    print("\n| view | accessibility | best practices | performance |\n|---|--:|--:|--:|")
+    indexed(REPOSITORY)
+    with opened(browser, REPOSITORY, HOME) as (tab, _):
+        cookie = tab.page.context.cookies()[0]
+        headers = json.dumps({"Cookie": f"{cookie['name']}={cookie['value']}"})
+        for view in ("search?q=rate+limit", "memory", "graph", "sources", "health"):
+            said = subprocess.run(
+                [
+                    folder / "node_modules/.bin/lighthouse",
+                    f"{tab.base}/#/{view}",
+                    "--quiet",
+                    "--output=json",
+                    "--preset=desktop",
+                    "--only-categories=accessibility,best-practices,performance",
+                    f"--extra-headers={headers}",
+                    "--chrome-flags=--headless=new --no-sandbox",
+                ],
+                cwd=folder,
+                env=environment,
+                check=True,
+                capture_output=True,
+            ).stdout
+            found = json.loads(said)
+            scores = [
+                round(100 * (found["categories"][name]["score"] or 0))
+                for name in ("accessibility", "best-practices", "performance")
+            ]
+            print(f"| {view} | {' | '.join(map(str, scores))} |", flush=True)
+            for audit in found["audits"].values():
+                if audit["score"] is not None and audit["score"] < 1 and audit["id"] in _refs(found):
+                    print(f"  {audit['id']}: {audit['title']}", file=sys.stderr)
+
+
+def _refs(found: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> set[str]:
+    names = ("accessibility", "best-practices")
+    return {each["id"] for name in names for each in found["categories"][name]["auditRefs"]}
+
+
+PARTS: dict[str, Callable[[Browser], None]] = {
+    "paint": paint,
+    "search": search,
+    "graph": graph,
+    "memory": memory,
+    "lighthouse": lighthouse,
+}
+
+
+def main() -> None:
+    """Print the tables that are asked for, or all."""
+    with chromium() as browser:
+        for name in sys.argv[1:] or PARTS:
+            PARTS[name](browser)
+
+
+if __name__ == "__main__":
+    main()
