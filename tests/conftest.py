@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,12 @@ settings.load_profile("patient")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our own options."""
     parser.addoption("--rewrite-goldens", action="store_true", help="write what is found as the expected rankings")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector thousands of collected tests: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

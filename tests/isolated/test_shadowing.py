@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
 # So much source that it is read by several children.
-FILLER = "# " + "much to read " * 8 + "\n"
-BULK = {f"bulk/f{n}.py": f"def function_{n}():\n    call_{n}(1)\n" + FILLER * 2_600 for n in range(6)}
+LINES = ("much to read " * 8 + "\n") * 2_650
+BULK = {f"bulk/f{n}.py": f"def function_{n}():\n    call_{n}(1)\n\n\nTEXT = '''\n{LINES}'''\n" for n in range(6)}
 
 
 @pytest.fixture(scope="module")

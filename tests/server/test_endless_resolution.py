@@ -24,7 +24,7 @@ GOOD: dict[str, str | bytes] = {"good.ts": "export function good_function() { re
 OTHER: dict[str, str | bytes] = {"other.py": "def other_function():\n    return 3\n"}
 PATIENCE_SECONDS = 60
 # More than reading such a file takes, and less than it may: whoever works for so long resolves it.
-RESOLVING_TICKS = 150
+RESOLVING_TICKS = 200
 
 
 @pytest.fixture
