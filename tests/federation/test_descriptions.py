@@ -171,7 +171,7 @@ def test_a_description_in_a_repository_is_read_out_of_its_commit_with_all_that_i
     with confined(Confinement((shop,), {})):  # a token for the repository's folder is shown what it brought
         assert list(docs.apis.names()) == ["shop"]
     for name in ("shop", source.id):
-        with pytest.raises(BadArgument, match=f"the source shop-docs. recrawl {source.id}"):
+        with pytest.raises(BadArgument, match=f"the source shop-docs. Recrawl {source.id}"):
             docs.apis.refresh(name)
     app.close()
 

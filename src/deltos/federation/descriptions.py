@@ -105,7 +105,7 @@ def check_refreshable(domains: Domains, name: str) -> None:
         if source := sources.get(row.source_name):
             raise BadArgument(
                 f"{row.name} was read out of the repository of the source {source.name}",
-                hint=f"recrawl {source.id}: it fetches what is new and reads the description again.",
+                hint=f"Recrawl {source.id}, which reads what is new and the description again.",
             )
 
 
