@@ -1,7 +1,9 @@
 """Members: classes, interfaces, objects, enums, and the types of what they are called on."""
 
+import pytest
+
 from tests.domains.graph.marked import check
-from tests.domains.graph.typescript.resolving import resolve
+from tests.domains.graph.typescript.resolving import extract, resolve
 
 SHAPES = """\
 export abstract class Shape<T = number> {
@@ -290,3 +292,19 @@ makeApi().start();  // -> makeApi, makeApi.start
 lazy().wake();  // -> lazy, lazy.wake
 """,
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "functions"),
+    [
+        ("const s = make({ a: { b: { load() {} } } });", ["s.a.b.load"]),
+        ("const s = make({ a: { b: { c: { d: { load() {} } } } } });", []),
+        ("const s = make({ [key()]: { load() {} } });", []),
+        ("const s = make({ list: [{ a: { load() {} } }] });", []),
+        ("const s = [{ load() {} }];", []),
+        ("const s = make({ a: inner({ load() {} }) });", []),
+        ("const s = { a: inner({ load() {} }) };", ["s.a.load"]),
+    ],
+)
+def test_a_function_of_a_literal_has_the_name_that_leads_to_it_or_none(source: str, functions: list[str]) -> None:
+    assert [symbol.key for symbol in extract("a.ts", source).symbols if symbol.kind == "method"] == functions

@@ -28,7 +28,8 @@ def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
     function that returns it.
     """
     scopes = walk.scopes
-    is_part = not scopes.in_function or scopes.routine.returned_object == node.id
+    is_given = not scopes.in_function and not scopes.in_literal
+    is_part = is_given or scopes.routine.returned_object == node.id
     owner = scopes.symbol if scopes.symbol and is_part else None
     return named_object(walk, node, expected, owner=owner, functions_alone=True)
 
@@ -86,7 +87,8 @@ def _pair(
         if kind in _PLAIN:
             members.append(nodes.ObjectMember(name, None, None, is_optional=False))
             return
-        term = walk.expression(value, wanted if kind in _CONTEXTUAL else None)
+        with walk.scopes.in_part():
+            term = walk.expression(value, wanted if kind in _CONTEXTUAL else None)
         members.append(nodes.ObjectMember(name, term, None, is_optional=False))
         return
     is_function = kind in FUNCTION_KINDS
@@ -140,5 +142,6 @@ def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
         elif kind == "spread_element":
             terms.append(nodes.Spread(walk.expression(child.children[-1])))
         elif child.is_named and kind != "comment":
-            terms.append(walk.expression(child, wanted))
+            with walk.scopes.in_part():
+                terms.append(walk.expression(child, wanted))
     return nodes.ArrayLiteral(tuple(terms[:_MAX_TERMS]))

@@ -293,11 +293,17 @@ class Scopes:
         self.enclosing: ClassFrame | None = None
         self.routine = Routine()
         self.in_function = False
+        self.in_literal = False
 
     def inside(self, symbol: str) -> _Restored:
         """References are made by this symbol."""
         outer, self.symbol = self.symbol, symbol
         return _Restored(self, "symbol", outer)
+
+    def in_part(self) -> _Restored:
+        """Object literals are values in another literal, and no longer what the symbol is made of."""
+        outer, self.in_literal = self.in_literal, True
+        return _Restored(self, "in_literal", outer)
 
     def contained(self, container: str) -> _Restored:
         """Declarations belong to this namespace."""
