@@ -234,7 +234,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     page.click(".node:has-text('build_app')")
     page.wait_for_selector(".document .code")
     watched.open("graph?symbol=src/deltos/errors.py&project=deltos", ".node.middle")
-    page.click(".node.middle")  # a file: its first lines, of the project that is drawn
+    page.click(".node.middle circle")  # a file: its first lines, of the project that is drawn
     page.wait_for_selector(".document .code")
     assert (page.get_attribute(".document", "data-id") or "").startswith("code:deltos!src/deltos/errors.py:1-")
     watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
@@ -318,7 +318,7 @@ def test_views_and_tabs_of_toolsets_that_are_off_are_not_offered(watched: Watche
         answer = route.fetch()
         route.fulfill(response=answer, json={**answer.json(), "toolsets": ["code"]})
 
-    watched.page.route("**/api/view/state", only_code)
+    watched.page.route("**/api/view/state*", only_code)
     page = watched.open("search?q=tokens", ".result")
     assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
     assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
