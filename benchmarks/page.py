@@ -302,7 +302,7 @@ def lighthouse(browser: Browser) -> None:
     environment = {**os.environ, "CHROME_PATH": program, "PATH": path}
     if not (folder / "node_modules" / "lighthouse").exists():
         subprocess.run([npm, "install", "--no-audit", "--no-fund", LIGHTHOUSE], cwd=folder, env=environment, check=True)
-    print("\n| view | accessibility | best practices | performance |\n|---|--:|--:|--:|")
+    print("\n| view | accessibility | best practices |\n|---|--:|--:|")
     indexed(REPOSITORY)
     with opened(browser, REPOSITORY, HOME) as (tab, _):
         cookie = tab.page.context.cookies()[0]
@@ -315,7 +315,7 @@ def lighthouse(browser: Browser) -> None:
                     "--quiet",
                     "--output=json",
                     "--preset=desktop",
-                    "--only-categories=accessibility,best-practices,performance",
+                    "--only-categories=accessibility,best-practices",
                     f"--extra-headers={headers}",
                     "--chrome-flags=--headless=new --no-sandbox",
                 ],
@@ -326,8 +326,7 @@ def lighthouse(browser: Browser) -> None:
             ).stdout
             found = json.loads(said)
             scores = [
-                round(100 * (found["categories"][name]["score"] or 0))
-                for name in ("accessibility", "best-practices", "performance")
+                round(100 * (found["categories"][name]["score"] or 0)) for name in ("accessibility", "best-practices")
             ]
             print(f"| {view} | {' | '.join(map(str, scores))} |", flush=True)
             for audit in found["audits"].values():

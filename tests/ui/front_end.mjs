@@ -85,8 +85,8 @@ port2.onmessage = ({ data }) => {
   if (waiting.length === 2) waiting.forEach((each) => port2.postMessage(each));
 };
 const layouts = new Layouts(port1);
-const small = { groups: ["a"], edges: [] };
-const large = { groups: ["a", "a", "b"], edges: [[0, 1]] };
+const small = { groups: ["a"], edges: new Int32Array() };
+const large = { groups: ["a", "a", "b"], edges: Int32Array.of(0, 1) };
 const found = await Promise.all([layouts.ask(small), layouts.ask(large)]);
 assert.deepEqual(found.map((each) => each.length), [2, 6]);
 const failed = layouts.ask(small);

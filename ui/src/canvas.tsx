@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import Sigma from "sigma";
 import type { Settings } from "sigma/settings";
-import { clusteredLayout } from "./layout";
+import { clusteredLayout, numberedEdges } from "./layout";
 import { layOutBeside } from "./layouts";
 import { Problem } from "./parts";
 import { keepDrawn, sizes, type Colours } from "./picture";
@@ -25,16 +25,17 @@ export function Canvas({ page, open }: { page: GraphPage; open: (node: GraphNode
   const theme = useTheme();
   useEffect(() => {
     let ended = false;
-    const nodes = new Map(page.nodes.map((node) => [node.id, node]));
-    layOut(page).then((positions) => {
+    const edges = numberedEdges(page);
+    layOut(page, edges).then((positions) => {
       if (ended || !area.current) return;
       try {
         const colours = coloursNow();
-        const graph = graphOf(page, positions, colours);
+        const sized = sizes(page.nodes.length, edges);
+        const graph = graphOf(page, edges, positions, sized, colours);
         const sigma = new Sigma(graph, area.current, settings(page, colours));
-        sigma.on("clickNode", ({ node }) => { const found = nodes.get(node); if (found) opens.current(found); });
+        sigma.on("clickNode", ({ node }) => { const found = page.nodes[Number(node)]; if (found) opens.current(found); });
         drawn.current = sigma;
-        keepDrawn({ page, positions, colours });
+        keepDrawn({ nodes: page.nodes, edges, positions, sized, colours });
         area.current.dataset["drawn"] = `${graph.order}`;
         performance.mark("graph-drawn");
       } catch (error) {
@@ -48,7 +49,7 @@ export function Canvas({ page, open }: { page: GraphPage; open: (node: GraphNode
     if (camera) void camera.animate({ ratio: camera.ratio * factor }, { duration: 120 });
   };
   const goTo = (node: GraphNode) => {
-    const spot = drawn.current?.getNodeDisplayData(node.id);
+    const spot = drawn.current?.getNodeDisplayData(`${page.nodes.indexOf(node)}`);
     if (spot) void drawn.current?.getCamera().animate({ x: spot.x, y: spot.y, ratio: 0.15 }, { duration: 200 });
     open(node);
   };
@@ -105,15 +106,13 @@ function coloursNow(): Colours {
   return { node: colour("--accent"), test: colour("--soft"), edge: colour("--line"), text: colour("--ink"), ground: colour("--raised") };
 }
 
-function graphOf(page: GraphPage, positions: Float32Array, colours: Colours): Graph {
+/** The graph as sigma takes it. Nodes are called by their numbers: long names take twice as long. */
+function graphOf(page: GraphPage, edges: Int32Array, positions: Float32Array, sized: Float32Array, colours: Colours): Graph {
   const graph = new Graph({ multi: false, type: "directed" });
-  const sized = sizes(page);
-  page.nodes.forEach((node, index) => graph.addNode(node.id, {
-    x: positions[2 * index]!, y: -positions[2 * index + 1]!, label: visible(node.label), size: sized.get(node.id)!, color: node.is_test ? colours.test : colours.node,
+  page.nodes.forEach((node, index) => graph.addNode(index, {
+    x: positions[2 * index]!, y: -positions[2 * index + 1]!, label: visible(node.label), size: sized[index]!, color: node.is_test ? colours.test : colours.node,
   }));
-  for (const edge of page.edges) {
-    if (edge.source !== edge.target && graph.hasNode(edge.source) && graph.hasNode(edge.target)) graph.mergeEdge(edge.source, edge.target, { color: colours.edge, size: 0.6 });
-  }
+  for (let index = 0; index < edges.length; index += 2) graph.mergeEdge(edges[index], edges[index + 1], { color: colours.edge, size: 0.6 });
   return graph;
 }
 
@@ -133,13 +132,8 @@ function settings(page: GraphPage, colours: Colours): Partial<Settings<Attribute
   };
 }
 
-function layOut(page: GraphPage): Promise<Float32Array> {
+function layOut(page: GraphPage, edges: Int32Array): Promise<Float32Array> {
   if (page.symbol) return Promise.resolve(Float32Array.from(page.nodes.flatMap((node) => [node.x, node.y]))); // the server knows
-  const numbers = new Map(page.nodes.map((node, index) => [node.id, index]));
-  const edges = page.edges.flatMap((edge): [number, number][] => {
-    const [source, target] = [numbers.get(edge.source), numbers.get(edge.target)];
-    return source === undefined || target === undefined ? [] : [[source, target]];
-  });
   const request = { groups: page.nodes.map((node) => node.path.split("/").slice(0, -1).slice(0, 4).join("/")), edges };
   if (page.nodes.length < 200) return Promise.resolve(clusteredLayout(request));
   return layOutBeside(request);

@@ -1,7 +1,9 @@
 // Where nodes lie: the same for the same graph, whoever draws it.
+import type { GraphPage } from "./types";
+
 export interface LayoutRequest {
   groups: string[]; // of each node
-  edges: [number, number][];
+  edges: Int32Array; // numbers of nodes: source, target, source, target …
 }
 
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
@@ -34,19 +36,37 @@ export function clusteredLayout({ groups, edges }: LayoutRequest): Float32Array 
   return drawnTogether(start, edges);
 }
 
-function drawnTogether(start: Float32Array, edges: [number, number][]): Float32Array {
+function drawnTogether(start: Float32Array, edges: Int32Array): Float32Array {
   const at = start.slice();
-  const degree = new Float32Array(start.length / 2);
-  for (const [source, target] of edges) { degree[source]! += 1; degree[target]! += 1; }
+  const share = new Float32Array(start.length / 2);
+  for (const node of edges) share[node]! += 1;
+  for (let node = 0; node < share.length; node += 1) share[node] = 0.02 / Math.sqrt(Math.max(1, share[node]!));
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [source, target] of edges) {
-      for (const axis of [0, 1]) {
-        const pull = (at[2 * target + axis]! - at[2 * source + axis]!) * 0.02;
-        at[2 * source + axis]! += pull / Math.sqrt(degree[source]!);
-        at[2 * target + axis]! -= pull / Math.sqrt(degree[target]!);
-      }
+    for (let index = 0; index < edges.length; index += 2) {
+      const [source, target] = [edges[index]!, edges[index + 1]!];
+      const x = at[2 * target]! - at[2 * source]!;
+      const y = at[2 * target + 1]! - at[2 * source + 1]!;
+      at[2 * source]! += x * share[source]!;
+      at[2 * source + 1]! += y * share[source]!;
+      at[2 * target]! -= x * share[target]!;
+      at[2 * target + 1]! -= y * share[target]!;
     }
     for (let index = 0; index < at.length; index += 1) at[index]! += (start[index]! - at[index]!) * 0.08;
   }
   return at;
+}
+
+/** The edges of a drawing by the numbers of their nodes: source, target, source, target …; none from a node to itself. */
+export function numberedEdges(page: GraphPage): Int32Array {
+  const numbers = new Map(page.nodes.map((node, index) => [node.id, index]));
+  const found = new Int32Array(2 * page.edges.length);
+  let end = 0;
+  for (const edge of page.edges) {
+    const [source, target] = [numbers.get(edge.source), numbers.get(edge.target)];
+    if (source === undefined || target === undefined || source === target) continue;
+    found[end] = source;
+    found[end + 1] = target;
+    end += 2;
+  }
+  return found.slice(0, end);
 }

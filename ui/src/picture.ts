@@ -1,6 +1,6 @@
 // Saves what is drawn as SVG or PNG: an SVG of the page with its colours, or the drawing of WebGL made anew.
 import { visible } from "./text";
-import type { GraphPage } from "./types";
+import type { GraphNode } from "./types";
 
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font", "text-decoration", "paint-order"];
 const LARGEST_PIXELS = 8_000; // of a side: browsers refuse larger pictures
@@ -15,8 +15,10 @@ export interface Colours {
 }
 
 interface Drawn {
-  page: GraphPage;
+  nodes: GraphNode[];
+  edges: Int32Array; // by the numbers of nodes
   positions: Float32Array;
+  sized: Float32Array;
   colours: Colours;
 }
 
@@ -27,12 +29,12 @@ export function keepDrawn(what: Drawn | undefined): void {
   drawn = what;
 }
 
-/** How large each node is drawn: by how many refer to it. */
-export function sizes(page: GraphPage): Map<string, number> {
-  const uses = new Map<string, number>();
-  for (const edge of page.edges) uses.set(edge.target, (uses.get(edge.target) ?? 0) + 1);
-  const least = page.nodes.length > MANY_NODES ? 1 : 2;
-  return new Map(page.nodes.map((node) => [node.id, Math.min(14, least + (least / 2) * Math.sqrt(uses.get(node.id) ?? 0))]));
+/** How large each of so many nodes is drawn: by how many refer to it. */
+export function sizes(nodes: number, edges: Int32Array): Float32Array {
+  const uses = new Float32Array(nodes);
+  for (let index = 1; index < edges.length; index += 2) uses[edges[index]!]! += 1;
+  const least = nodes > MANY_NODES ? 1 : 2;
+  return uses.map((each) => Math.min(14, least + (least / 2) * Math.sqrt(each)));
 }
 
 interface Picture {
@@ -64,23 +66,22 @@ function standalone(drawing: SVGSVGElement): Picture {
 }
 
 /** The nodes and edges of a map as SVG; the most used nodes are named. */
-function redrawn({ page, positions, colours }: Drawn): Picture {
+function redrawn({ nodes, edges, positions, sized, colours }: Drawn): Picture {
   const [width, height, edge] = [1_600, 1_000, 40];
-  const xs = page.nodes.map((_, index) => positions[2 * index]!);
-  const ys = page.nodes.map((_, index) => positions[2 * index + 1]!);
+  const xs = nodes.map((_, index) => positions[2 * index]!);
+  const ys = nodes.map((_, index) => positions[2 * index + 1]!);
   const [left, right, top, bottom] = [least(xs), -least(xs.map((x) => -x)), least(ys), -least(ys.map((y) => -y))];
   const scale = Math.min((width - 2 * edge) / Math.max(1e-6, right - left), (height - 2 * edge) / Math.max(1e-6, bottom - top));
   const x = (index: number) => ((xs[index]! - (left + right) / 2) * scale + width / 2).toFixed(1);
   const y = (index: number) => ((ys[index]! - (top + bottom) / 2) * scale + height / 2).toFixed(1);
-  const numbers = new Map(page.nodes.map((node, index) => [node.id, index]));
-  const sized = sizes(page);
-  const lines = page.edges.map((each) => {
-    const [source, target] = [numbers.get(each.source), numbers.get(each.target)];
-    return source === undefined || target === undefined ? "" : `M${x(source)} ${y(source)}L${x(target)} ${y(target)}`;
-  });
-  const circles = page.nodes.map((node, index) => `<circle cx="${x(index)}" cy="${y(index)}" r="${sized.get(node.id)!.toFixed(1)}"${node.is_test ? ` fill="${colours.test}"` : ""}/>`);
-  const named = page.nodes.map((node, index) => ({ node, index })).sort((a, b) => sized.get(b.node.id)! - sized.get(a.node.id)!).slice(0, 40);
-  const names = named.map(({ node, index }) => `<text x="${Number(x(index)) + sized.get(node.id)! + 3}" y="${Number(y(index)) + 4}">${xml(node.label)}</text>`);
+  const lines: string[] = [];
+  for (let index = 0; index < edges.length; index += 2) {
+    const [source, target] = [edges[index]!, edges[index + 1]!];
+    lines.push(`M${x(source)} ${y(source)}L${x(target)} ${y(target)}`);
+  }
+  const circles = nodes.map((node, index) => `<circle cx="${x(index)}" cy="${y(index)}" r="${sized[index]!.toFixed(1)}"${node.is_test ? ` fill="${colours.test}"` : ""}/>`);
+  const named = nodes.map((node, index) => ({ node, index })).sort((a, b) => sized[b.index]! - sized[a.index]!).slice(0, 40);
+  const names = named.map(({ node, index }) => `<text x="${Number(x(index)) + sized[index]! + 3}" y="${Number(y(index)) + 4}">${xml(node.label)}</text>`);
   const text = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><rect width="100%" height="100%" fill="${colours.ground}"/>`
     + `<path fill="none" stroke="${colours.edge}" stroke-width="0.5" d="${lines.join("")}"/><g fill="${colours.node}">${circles.join("")}</g>`
     + `<g fill="${colours.text}" font-family="sans-serif" font-size="12">${names.join("")}</g></svg>`;
