@@ -314,7 +314,7 @@ def _foreign_channels() -> tuple[Channel, ...]:
     def basic_memory(memory: Memory, root: Path, marker: str, text: str) -> None:
         folder = root / f"notes-{marker}"
         folder.mkdir()
-        (folder / "note.md").write_text(f"---\ntitle: {marker}\n---\n\n# {marker}\n\n{text}\n", "utf-8")
+        (folder / f"{marker}.md").write_text(f"---\ntitle: {marker}\n---\n\n# {marker}\n\n{text}\n", "utf-8")
         taken(memory, folder)
 
     return (

@@ -100,8 +100,8 @@ def test_no_command_runs_anything_of_the_project_that_it_reads(repository: Path,
         ["docs", "add", "deps:", "--wait"],
         ["api", "add", "openapi.yaml"],
         ["status"],
-        ["doctor"],
         ["install", "claude-code"],
+        ["doctor"],  # it starts what was just installed
         ["hook", "UserPromptSubmit"],
         ["memory", "search", "SQLite"],
     ):

@@ -10,6 +10,8 @@ from deltos.markup.man import is_man_page, parse_man, shown
 from deltos.markup.model import join_blocks
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from deltos.markup.model import Document
 
 MAN = r"""'\" t
@@ -145,3 +147,16 @@ def test_only_manual_pages_are_taken_for_such() -> None:
     assert is_man_page(MDOC.encode())
     assert not is_man_page(b"\x7fELF\0\0.TH\n")
     assert not is_man_page(b"Release 2.1\n\nNothing of note.\n")
+
+
+def test_requests_that_include_open_or_run_something_do_nothing(tmp_path: Path) -> None:
+    (tmp_path / "other.1").write_text("wombats")
+    ran = tmp_path / "ran"
+    requests = [f".{name} {tmp_path}/other.1" for name in ("so", "mso", "soquiet")]
+    requests += [f".{name} touch {ran}" for name in ("sy", "pso", "pi")] + [f".open a {ran}", f".opena a {ran}"]
+    page = "\n".join((".TH A 1", ".SH NAME", "a \\- b", ".SH OPTIONS", *requests, "quokkas stay", ""))
+    shown_text = "\n".join(join_blocks(section.blocks) for section in parse_man(page).sections)
+    assert "quokkas stay" in shown_text
+    assert "wombats" not in shown_text
+    assert str(tmp_path) not in shown_text
+    assert not ran.exists()

@@ -9,7 +9,7 @@ import pytest
 
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
-from deltos.errors import BadArgument, FetchFailed
+from deltos.errors import BadArgument, FetchFailed, Forbidden
 from deltos.fetch.http import HttpClient
 from deltos.isolated.launch import parser_environment
 from deltos.logins import Login, Logins
@@ -61,6 +61,8 @@ def test_a_page_behind_a_login_is_read_and_the_secret_is_nowhere(
     for roots, is_seen in (((pages.root,), True), ((tmp_path / "other",), False)):
         with confined(Confinement(roots, {})):  # a token for some projects
             assert bool(pages.docs.library.sources()) == is_seen
+            with pytest.raises(Forbidden, match="held to some projects"):  # what is hidden is not read once more
+                pages.add(f"{wiki.url}/again", auth="DELTOS_AUTH_WIKI")
     kept = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert SECRET.encode() not in kept
     assert b"DELTOS_AUTH_WIKI" in kept

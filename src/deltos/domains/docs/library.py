@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import is_confined, may_show
+from deltos.confinement import is_confined, may_recall_all, may_show
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
@@ -148,6 +148,8 @@ class Library:
             return self._add_dependencies(request)
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
+        if request.auth.strip() and not may_recall_all():
+            raise Forbidden("Logins are not for tokens that are held to some projects", hint="Use one for all projects.")
         self._opener.logins.find(request.auth.strip(), address.url)  # refused at once, not by the crawl
         if request.browser and is_confined() and not self._opener.browser:
             raise Forbidden("No browser is switched on for callers", hint="Set DELTOS_BROWSER where the server runs.")
