@@ -76,7 +76,11 @@ def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
                 text = form.put(text, path, value)
             case Remove(path):
                 text = form.remove(text, path)
-        if not _is_what_was_asked(change, before, read_table(form, text)):
+        try:
+            is_done = _is_what_was_asked(change, before, read_table(form, text))
+        except RecursionError:
+            raise BadConfiguration("it is nested too deeply") from None
+        if not is_done:
             raise BadConfiguration("it is written in a way that cannot be edited without a risk")
     return text
 
