@@ -55,13 +55,15 @@ _COMMANDS = {
 # How the lines begin that answers say of themselves; all others may quote code, pages or memories.
 _NOTES = (
     "Next: ",
+    "Note: ",
     "showing ",
     "and perhaps more: ",
     "Not complete: ",
     "The crawl goes on ",
+    "crawl_status tells ",
     "No documentation sources ",
+    "No API descriptions ",
 )
-_NOTES += ("No API descriptions ", "Note: ", "crawl_status tells ")
 _INSIDE_A_NOTE = ("shortened to fit (search_docs with types=['schema'] shows a schema whole)", "its process died ")
 # Hints that list names of the user's own.
 _LISTS = ("Did you mean", "Nearest: ", "Known", "Such as ", "Say which: ")
