@@ -25,11 +25,10 @@ _ROWS = (
     ("how a library or an API is used, with citations", ("search_docs", "get_api_endpoints")),
 )
 _LAST_ROW = "| what was decided or learned before, and in which commit | `search`, then `fetch` |"
-# Which toolsets a server offers is set where it starts: the table names tools of all.
-_WHERE_LISTED = "Call those that are listed to you; `search` looks in all that is switched on."
 
+# Which toolsets a server offers is set where it starts: the table may name more than it lists.
 _RULES = """\
-- Ask once in plain words or by name; the answer has the code, so read files only where it is not enough.
+- Ask once in plain words or by name, with tools that are listed to you; the answer has the code, so read files only where it is not enough.
 - For "all uses" prefer `find_references` to grep: it knows imports and types, and says when it is complete.
 - grep stays right for text in files that are not code, and for counting literal lines.
 - `remember` what the user decided or what took long to find out; never secrets."""
@@ -81,7 +80,7 @@ def _table(profile: str = "") -> str:
         for what, names in _ROWS
         if not is_lean or LEAN_TOOLS.issuperset(names)
     ]
-    return "\n".join([_HEAD, *rows, _LAST_ROW, *(() if is_lean else ("", _WHERE_LISTED))])
+    return "\n".join([_HEAD, *rows, _LAST_ROW])
 
 
 def is_ours(original: files.Original) -> bool:
