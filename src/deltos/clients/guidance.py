@@ -28,7 +28,7 @@ _LAST_ROW = "| what was decided or learned before, and in which commit | `search
 
 # Which toolsets a server offers is set where it starts: the table may name more than it lists.
 _RULES = """\
-- Ask once in plain words or by name, with tools that are listed to you; the answer has the code, so read files only where it is not enough.
+- Ask once, in words or by name, a tool that is listed; the answer has the code: read files only if it is not enough.
 - For "all uses" prefer `find_references` to grep: it knows imports and types, and says when it is complete.
 - grep stays right for text in files that are not code, and for counting literal lines.
 - `remember` what the user decided or what took long to find out; never secrets."""
