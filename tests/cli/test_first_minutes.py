@@ -18,11 +18,11 @@ import pytest
 from deltos.cli import looks
 from deltos.cli.completion import places_of
 from deltos.cli.main import main, parser
-from deltos.cli.project_names import names_of
 from deltos.cli.terminal import Guarded
 from deltos.cli.wording import name_commands, name_commands_in_notes
 from deltos.server.manifest import MANIFEST_PATH
 from deltos.store.sqlite.projects import SqliteProjects
+from deltos.workspace.names import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,6 +15,7 @@ import pytest
 from deltos.cli.hook import main as hook
 from deltos.cli.install import find_launch
 from deltos.cli.main import main
+from deltos.clients.uv import requirement
 
 
 @pytest.fixture
@@ -365,3 +366,30 @@ def test_a_path_inside_uvs_cache_is_never_written(
     assert main(["install", "cursor", "--no-hooks"]) == 0
     entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["deltos"]
     assert entry["command"] == str(stays / "deltos")
+
+
+def test_a_deltos_that_stays_is_installed_from_where_this_one_came(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached, stays, programs = home / "archive-v0" / "bin", home / "tools", home / "programs"
+    for folder in (cached, stays, programs):
+        folder.mkdir(parents=True)
+    for path in (cached / "python", cached / "deltos", stays / "deltos"):
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    uv = programs / "uv"
+    uv.write_text(f'#!/bin/sh\ncase "$*" in "tool dir --bin") echo {stays};; *) echo "$*" > {home}/asked;; esac\n')
+    uv.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(cached / "python"))
+    monkeypatch.setenv("PATH", str(programs))
+    assert main(["install", "cursor", "--no-hooks", "--yes"]) == 0
+    assert "Installing …" in capsys.readouterr().out
+    assert (home / "asked").read_text().startswith("tool install --quiet deltos")
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["deltos"]
+    assert entry["command"] == str(stays / "deltos")
+
+    wheel = '{"url": "file:///tmp/deltos-1-py3-none-any.whl", "archive_info": {}}'
+    repository = '{"url": "https://x.org/deltos", "vcs_info": {"vcs": "git", "commit_id": "abc"}}'
+    assert requirement("1", None) == "deltos==1"
+    assert requirement("1", wheel) == "deltos @ file:///tmp/deltos-1-py3-none-any.whl"
+    assert requirement("1", repository) == "deltos @ git+https://x.org/deltos@abc"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -33,10 +34,20 @@ def installed_tool(environ: Mapping[str, str]) -> Path | None:
     return None
 
 
+def requirement(version: str, origin: str | None) -> str:
+    """What to have uv install: this version, from where it came (PEP 610), which need not be the index."""
+    told = json.loads(origin) if origin else {}
+    if "vcs_info" in told:
+        kind, commit = told["vcs_info"]["vcs"], told["vcs_info"]["commit_id"]
+        return f"deltos @ {kind}+{told['url']}@{commit}"
+    return f"deltos @ {told['url']}" if told else f"deltos=={version}"
+
+
 def install_tool(requirement: str) -> Path:
     """Have uv install Deltos as a tool; its program."""
     try:
-        subprocess.run(["uv", "tool", "install", requirement], check=True)
+        # Quiet: a list of eighty packages hides what else is said. Errors are told all the same.
+        subprocess.run(["uv", "tool", "install", "--quiet", requirement], check=True)
         told = subprocess.run(["uv", "tool", "dir", "--bin"], check=True, capture_output=True, text=True).stdout
     except (OSError, subprocess.CalledProcessError) as exc:
         raise BadConfiguration(f"uv could not install Deltos ({exc})", hint="Run `uv tool install deltos`.") from None
