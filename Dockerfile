@@ -1,10 +1,11 @@
-# Serves projects under /projects over HTTP, as a user without rights; data in /data. Tokens: `docker compose run deltos token create NAME`.
+# Serves projects under /projects over HTTP, as a user without rights; data in /data. It starts once there is a token:
+# `docker compose run --rm deltos token create NAME`.
 FROM python:3.13-slim AS build
 WORKDIR /build
 COPY pyproject.toml hatch_build.py README.md LICENSE CHANGELOG.md ./
 COPY src src
-RUN python -m venv /opt/deltos && /opt/deltos/bin/pip install --no-cache-dir . \
-    && find /opt/deltos -name __pycache__ -prune -exec rm -rf {} + && /opt/deltos/bin/pip uninstall --yes pip
+# pip compiles what it installs; that stays, because at run time nothing can be written beside it.
+RUN python -m venv /opt/deltos && /opt/deltos/bin/pip install --no-cache-dir . && /opt/deltos/bin/pip uninstall --yes pip
 
 FROM python:3.13-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* \

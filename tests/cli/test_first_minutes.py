@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import tree_sitter_powershell
+from tree_sitter import Language, Parser
 
 from deltos.cli import looks
 from deltos.cli.completion import places_of
@@ -279,6 +281,13 @@ def test_the_script_is_one_of_its_shell(
     file.write_text(ended(["completion", shell], capsys)[1])
     done = subprocess.run([shell, flag, str(file)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_script_for_powershell_parses(capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no PowerShell on most machines that run this; its grammar is."""
+    script = ended(["completion", "powershell"], capsys)[1].encode()
+    tree = Parser(Language(tree_sitter_powershell.language())).parse(script)
+    assert not tree.root_node.has_error
 
 
 class Terminal(io.StringIO):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.workspace.names import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from deltos.store.observations import ProjectRow
 
@@ -24,11 +24,11 @@ def projects_meant(word: str, rows: Sequence[ProjectRow]) -> list[str]:
     """The ids of the projects that a word means: an id, a name as people are told it, a folder or its name."""
     names = names_of(Path(row.root) for row in rows if row.root)
     folder = str(Path(word).absolute()) if word and "\0" not in word else ""
-    meanings = (
+    meanings: tuple[Callable[[ProjectRow], bool], ...] = (
         lambda row: row.project_id == word,
-        lambda row: row.root and names[Path(row.root)] == word,
-        lambda row: row.root == folder,
-        lambda row: row.root and Path(row.root).name == word,
+        lambda row: bool(row.root) and names[Path(row.root)] == word,
+        lambda row: bool(row.root) and row.root == folder,
+        lambda row: bool(row.root) and Path(row.root).name == word,
     )
     found = (list(dict.fromkeys(row.project_id for row in rows if means(row))) for means in meanings)
     return next((ids for ids in found if ids), [])

@@ -1,0 +1,94 @@
+"""What the README claims: each command, option, tool, variable, link and figure is one that is there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from deltos.cli.completion import places_of
+from deltos.cli.main import parser
+from deltos.clients.table import CLIENTS
+from deltos.config import Config
+from deltos.hook_settings import CONTEXT_TOKENS
+from deltos.languages.table import LANGUAGES
+from deltos.server.manifest import MANIFEST_PATH
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "README.md").read_text("utf-8")
+RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted((ROOT / "docs").glob("*.md"))
+# What the transcript shows is made by `make pictures`, and its figures with it.
+CLAIMS = TEXT.partition("<!-- transcript: begin -->")[0] + TEXT.partition("<!-- transcript: end -->")[2]
+
+
+def _anchor(heading: str) -> str:
+    """The anchor that a heading has on a page of the forge."""
+    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower().replace("`", ""))
+    return kept.replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        assert there.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", there.read_text("utf-8"), re.MULTILINE)
+            assert anchor in map(_anchor, headings), target
+
+
+def test_every_command_and_option_is_known() -> None:
+    places = {place.words: place for place in places_of(parser())}
+    commands = re.findall(r"`deltos ([a-z][^`]*)`|^\$ deltos ([^#\n]+)", TEXT, re.MULTILINE)
+    assert len(commands) > 10
+    for quoted, typed in commands:
+        words = (quoted or typed).split()
+        if words[0] == "mcp":
+            continue  # has a parser of its own, which its tests ask
+        named = tuple(word for word in words[:2] if re.fullmatch(r"[a-z-]+", word))
+        place = places.get(named) or places.get(named[:1])
+        assert place is not None, words
+        for option in (word for word in words if word.startswith("--")):
+            assert option in place.options or option in place.values, words
+
+
+def test_the_table_of_tools_is_the_list_of_tools() -> None:
+    listed = {
+        tool["listing"]["name"]: tool["toolset"] for tool in json.loads(MANIFEST_PATH.read_text("utf-8"))["tools"]
+    }
+    rows = re.findall(r"^\| (docs|apis|code|graph|memory) \| ([^|]+) \|", TEXT, re.MULTILINE)
+    shown = {name: toolset for toolset, names in rows for name in re.findall(r"`(\w+)`", names)}
+    assert shown == listed
+
+
+def test_every_variable_is_read_and_has_the_default_that_is_told() -> None:
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "src" / "deltos").rglob("*.py"))
+    for name in re.findall(r"`(DELTOS_[A-Z_]+)`", TEXT):
+        assert name.removesuffix("NAME") in source, name
+    defaults = dict(re.findall(r"^\| `(DELTOS_\w+)` \|.*\| ([^|]+) \|$", TEXT, re.MULTILINE))
+    assert defaults["DELTOS_TOKEN_BUDGET"] == str(Config.from_environment({}).token_budget)
+    assert defaults["DELTOS_CONTEXT_TOKENS"] == str(CONTEXT_TOKENS)
+
+
+def test_every_figure_of_a_measurement_stands_in_the_results() -> None:
+    figures = set(re.findall(r"(?<![\w.])\d\.\d+(?=×| |\*|,|;|\.\s|\)|\n)|(?<![\d,.])\d{1,3},\d{3}(?![\d,])", CLAIMS))
+    assert len(figures) > 25
+    rounded = {"14,000"}  # of what stands there as 14,323
+    for figure in figures - rounded - {"3.11"}:
+        assert re.search(rf"(?<![\d.,]){re.escape(figure)}", RESULTS), figure
+
+
+def test_languages_clients_and_targets_that_are_named_are_there() -> None:
+    assert f"{sum(language.sample != '' for language in LANGUAGES)} languages by their syntax" in TEXT
+    named = re.search(r"\*\*Clients\*\*: ([^(]+) and others", TEXT)
+    assert named
+    assert set(named[1].split(", ")) <= {client.title for client in CLIENTS}
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for target in set(re.findall(r"`make (\w+)`", TEXT)):
+        assert f"\n{target}:" in makefile
