@@ -64,8 +64,9 @@ def test_a_library_from_before_versions_keeps_its_sources_crawls_and_pages(tmp_p
     assert library.sources.sources() == [old]
     assert library.passages.totals(["s1"]).chunks == 1
     assert [address.url for address in library.sources.failed_addresses("s1")] == ["https://x/gone"]
-    library.sources.add_source(SourceRow("s2", "flask", "website", "https://y/", "3.2"))
+    new = SourceRow("s2", "flask", "git", "https://y/", "3.2", folder="docs/[a]", reference="refs/tags/3.2")
+    library.sources.add_source(new)
     assert library.pages.remove_source("s1") == 1
     assert library.sources.crawl("s1") is None, "what refers to a source still goes with it"
-    assert [source.id for source in library.sources.sources()] == ["s2"]
+    assert library.sources.sources() == [new]
     library.close()
