@@ -149,7 +149,7 @@ class Library:
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         if request.auth.strip() and not may_recall_all():
-            raise Forbidden("Logins are not for tokens that are held to some projects", hint="Use one for all projects.")
+            raise Forbidden("Logins are not for tokens held to some projects", hint="Use one for all projects.")
         self._opener.logins.find(request.auth.strip(), address.url)  # refused at once, not by the crawl
         if request.browser and is_confined() and not self._opener.browser:
             raise Forbidden("No browser is switched on for callers", hint="Set DELTOS_BROWSER where the server runs.")
