@@ -63,7 +63,7 @@ class Tab:
     def main_thread_ms(self) -> float:
         """CPU milliseconds of the main thread so far."""
         found = self.counters.send("Performance.getMetrics")["metrics"]
-        return 1000 * next(each["value"] for each in found if each["name"] == "TaskDuration")
+        return 1000 * float(next(each["value"] for each in found if each["name"] == "TaskDuration"))
 
 
 @contextmanager
@@ -204,10 +204,11 @@ def _move(tab: Tab) -> None:
     assert box
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     tab.page.evaluate(_COUNT_FRAMES)
-    for name, act in (
+    moves: tuple[tuple[str, Callable[[int], None]], ...] = (
         ("dragging", lambda step: tab.page.mouse.move(x + 3 * (step % 60), y + step % 40)),
         ("zooming", lambda step: tab.page.mouse.wheel(0, -40 if step % 30 < 15 else 40)),
-    ):
+    )
+    for name, act in moves:
         tab.page.mouse.move(x, y)
         if name == "dragging":
             tab.page.mouse.down()
@@ -265,7 +266,7 @@ def _shown_ms(tab: Tab, address: str) -> float:
     """From the change of the address until what it asks for is shown."""
     tab.page.goto(f"{tab.base}/#/apis")
     tab.page.wait_for_selector("h1:text-is('APIs')")
-    started = tab.page.evaluate("(hash) => { location.hash = hash; return performance.now() }", f"#/{address}")
+    started: float = tab.page.evaluate("(hash) => { location.hash = hash; return performance.now() }", f"#/{address}")
     tab.page.wait_for_selector(".memo, .agent-text pre, .empty")
     ended: float = tab.page.evaluate("performance.now()")
     return ended - started

@@ -17,7 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from fuzz import corpus, oracle
-from fuzz.child import UNLIMITED
+from fuzz.child import WIDER
 from fuzz.oracle import Finding, Kind
 from fuzz.shared_input import SharedInput
 
@@ -51,14 +51,14 @@ class ChildProcess:
     """A child and what it says; knows when it hangs."""
 
     def __init__(
-        self, scratch: Path, *, hang_cpu_seconds: float = HANG_CPU_SECONDS, has_memory_limit: bool = True
+        self, scratch: Path, *, hang_cpu_seconds: float = HANG_CPU_SECONDS, has_more_memory: bool = False
     ) -> None:
         self._hang_cpu_seconds = hang_cpu_seconds
         self._log = scratch / "log"
         self._shared = SharedInput(scratch / "current")
         self._shared.end()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.child", str(scratch), *([] if has_memory_limit else [UNLIMITED])],
+            [sys.executable, "-m", "fuzz.child", str(scratch), *([WIDER] if has_more_memory else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),
@@ -243,7 +243,11 @@ class Campaign:
         if not self._holds(suspect, folder, file):
             self._result.unconfirmed += 1
             return
-        if self._target.is_bounded and suspect.kind in ("died", "crash") and not self._dies_without_limit(folder, file):
+        if (
+            self._target.is_bounded
+            and suspect.kind in ("died", "crash")
+            and not self._dies_with_more_memory(folder, file)
+        ):
             self._result.at_memory_limit += 1
             return
         if suspect.kind not in ("hang", "died"):
@@ -269,11 +273,11 @@ class Campaign:
             case _:
                 return bool(event["cpu_seconds"] > oracle.slow_limit_seconds(size))
 
-    def _dies_without_limit(self, folder: Path, file: Path) -> bool:
-        """Whether it is broken by itself: one that only takes long without the limit of memory was ended by that."""
+    def _dies_with_more_memory(self, folder: Path, file: Path) -> bool:
+        """Whether it is broken by itself: one that only takes long with more memory was ended by the limit."""
         try:
             with child_process(
-                folder / "unlimited", hang_cpu_seconds=2 * self._hang_cpu_seconds, has_memory_limit=False
+                folder / "wider", hang_cpu_seconds=2 * self._hang_cpu_seconds, has_more_memory=True
             ) as child:
                 [event] = child.ask(do="measure", target=self._target.name, file=str(file))
         except Stopped as stopped:

@@ -18,6 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from deltos.errors import DeltosError
+from deltos.languages import bounds
 from fuzz import corpus, oracle
 from fuzz.edges import watch_edges
 from fuzz.minimise import smaller
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     Emit = Callable[..., None]
 
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
-UNLIMITED = "--unlimited"  # of memory: whether that limit was what ended another child
+WIDER = "--wider"  # more memory: whether the limit was what ended another child
+WIDER_FACTOR = 4  # not without a limit: whoever ends a process that takes all memory would count as its death
 MEASUREMENTS = 3
 SAMPLE_SECONDS = 0.004
 PROGRESS_SECONDS = 1.0
@@ -326,12 +328,18 @@ def _read_all(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in sorted(folder.iterdir())]
 
 
+def _limit_memory(*, is_wider: bool) -> None:
+    limit_bytes = MAX_ADDRESS_SPACE_BYTES * (WIDER_FACTOR if is_wider else 1)
+    resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
+    if is_wider:
+        bounds.LEAST_TREE_BYTES = limit_bytes  # a tree may take all of it
+
+
 def main() -> int:
     """Serve requests from stdin until it ends."""
     die_with_parent()
     scratch = Path(sys.argv[1])
-    if UNLIMITED not in sys.argv[2:]:
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE_BYTES, MAX_ADDRESS_SPACE_BYTES))
+    _limit_memory(is_wider=WIDER in sys.argv[2:])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a target prints is not for our parent

@@ -145,7 +145,9 @@ def look(uv: str, packages: list[Package], platform: Platform, python: str) -> C
         and not package.has_wheel(platform, python)
         and not older_version_has_wheel(
             uv,
-            f"{package.name}{asked[package.name].specifier}" if package.name in asked else package.name,
+            f"{package.name}{asked[name].specifier}"
+            if (name := canonicalize_name(package.name)) in asked
+            else package.name,
             platform,
             python,
         )

@@ -131,8 +131,9 @@ def _hook(memory: Memory, root: Path) -> Run:
 
 def _suggest(scratch: Path) -> Run:
     from deltos.cli.suggest import suggestion
+    from deltos.hook_settings import HookSettings
 
-    return lambda data: suggestion(data, scratch)
+    return lambda data: suggestion(data, HookSettings(scratch), scratch)
 
 
 def _redact(_scratch: Path) -> Run:

@@ -115,6 +115,19 @@ def told(location: str) -> str:
     return f"{current.told(path)}{mark}{anchor}"
 
 
+def shown_path(location: str, project_root: Path) -> str:
+    """A local path relative to the project where it lies inside; everything else as the caller may be told it.
+
+    A file in a commit of the project itself begins with the project's name: `shop@main/docs/guide.md`.
+    """
+    root = project_root.as_posix().rstrip("/") + "/"
+    if f"{location}/" == root:
+        return "."
+    if location.startswith(f"{root[:-1]}@"):
+        return location.removeprefix(project_root.parent.as_posix().rstrip("/") + "/")
+    return location.removeprefix(root) if location.startswith(root) else told(location)
+
+
 def may_show(place: Path | None) -> bool:
     """Whether what was indexed from files at `place` may be shown to this call; None is what comes from the web.
 

@@ -101,6 +101,12 @@ def test_a_citation_of_an_api_leads_to_its_file_from_any_project(tmp_path: Path,
     asked: dict[str, Any] = {"query": "create a refund", "source": "shop.json"}
     assert "Source: specs/shop.json#/paths/" in here.call("search_docs", **asked).text
     assert f"Source: {specs.as_posix()}/shop.json#/paths/" in elsewhere.call("search_docs", **asked).text
+    shown: dict[str, Any] = {"api_name": "shop.json", "path": "/"}
+    assert "Source: specs/shop.json#/paths/" in here.call("get_api_endpoints", **shown).text
+    assert f"Source: {specs.as_posix()}/shop.json#/paths/" in elsewhere.call("get_api_endpoints", **shown).text
+    with confined(Confinement((tmp_path / "one",))):
+        assert "Source: one/specs/shop.json#/paths/" in elsewhere.call("get_api_endpoints", **shown).text
+        assert tmp_path.as_posix() not in elsewhere.call("search_docs", **asked).text
     app.close()
 
 

@@ -87,7 +87,9 @@ def visitor(name: str) -> Caller:
 
 def test_views_that_take_long_leave_threads_to_others() -> None:
     async def scenario() -> list[int]:
-        visit, greedy, others = Visit(), [], []
+        visit = Visit()
+        greedy: list[int] = []
+        others: list[int] = []
         mine, yours = (visit.sessions.begin(visitor(name)) for name in ("greedy", "other"))
         async with anyio.create_task_group() as tasks:
             for _ in range(20):
@@ -104,7 +106,9 @@ def test_views_that_take_long_leave_threads_to_others() -> None:
 
 def test_streams_are_left_to_others() -> None:
     async def scenario() -> None:
-        visit, greedy, others = Visit(), [], []
+        visit = Visit()
+        greedy: list[int] = []
+        others: list[int] = []
         mine, yours = (visit.sessions.begin(visitor(name)) for name in ("greedy", "other"))
         async with anyio.create_task_group() as tasks:
             for _ in range(MAX_STREAMS):

@@ -99,7 +99,9 @@ def _show(apis: Apis, args: argparse.Namespace) -> int:
     if args.json:
         print_json(_operations_json(apis, args.name, wanted))
     else:
-        shown = show_endpoints(apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS)
+        shown = show_endpoints(
+            apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS, project_root=Path.cwd()
+        )
         print(name_commands_in_notes(shown.text))
     return 0
 

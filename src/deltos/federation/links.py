@@ -8,9 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from deltos.budget import cut
+from deltos.confinement import shown_path
 from deltos.domains.code.scan import LinePattern, Literal, ScanReport, scan
 from deltos.domains.docs.python_package import find_definition
-from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.graph.search import GraphSearch
 from deltos.domains.history.lines import LineRange, commits_of_lines

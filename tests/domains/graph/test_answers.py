@@ -20,6 +20,7 @@ from tests.domains.graph.small_project import SmallProject
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deltos.isolated.process import Workers
     from deltos.store.graph import Graph
 
 FAMILIES = {
@@ -88,9 +89,9 @@ STILL = {
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallProject]:
+def still(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[SmallProject]:
     """A project that no test changes."""
-    project = SmallProject(tmp_path_factory.mktemp("still")).write(STILL)
+    project = SmallProject(tmp_path_factory.mktemp("still"), workers).write(STILL)
     project.index()
     yield project
     project.close()

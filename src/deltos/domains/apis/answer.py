@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.brief import operation_brief, operation_signature, schema_signature
-from deltos.domains.apis.library import ApiLibrary, api_of
+from deltos.domains.apis.library import ApiLibrary, api_of, place_of
 from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
-from deltos.domains.apis.source import is_address
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 
@@ -125,7 +123,7 @@ class _Shown:
             api_name=api.name,
             api_version=api.overview.version,
             type=TYPE_OF_KIND[unit.kind],
-            citation=f"{_place(api)}{unit.pointer}",
+            citation=f"{place_of(api)}{unit.pointer}",
             section=section or _section(api, unit),
             title=f"{unit.method} {unit.path} — {unit.title}" if unit.path else unit.title,
             text=text,
@@ -160,13 +158,6 @@ class _Shown:
         for each in operations:
             groups[each.grouping] = groups.get(each.grouping, 0) + 1
         return render_overview(api, list(groups.items()))[:characters]
-
-
-def _place(api: Api) -> str:
-    """Where the description lies, whichever project asks: citations are kept from the folder above what was added."""
-    if is_address(api.source) or is_address(api.citation):
-        return api.citation
-    return (Path(api.source).resolve().parent / api.citation).as_posix()
 
 
 def _section(api: Api, unit: UnitRow) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut
-from deltos.domains.apis.library import ApiLibrary, api_of, near_names, tags_of
+from deltos.confinement import shown_path, told
+from deltos.domains.apis.library import ApiLibrary, api_of, near_names, place_of, tags_of
 from deltos.domains.apis.prose import is_parameter_segment, one_line
 from deltos.domains.apis.render import OPERATION_CHARACTERS, fence, operation_line, render_operation
 from deltos.errors import NotFound
@@ -15,6 +16,7 @@ from deltos.tool import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from deltos.domains.apis.model import Api
     from deltos.store.apis import ApiRow, UnitRow
@@ -49,8 +51,16 @@ class EndpointLines:
     operations: int
 
 
-def show_endpoints(library: ApiLibrary, api_name: str, wanted: Filter, *, page: int, token_budget: int) -> Answer:
-    """The operations of an API that a filter leaves."""
+def show_endpoints(
+    library: ApiLibrary,
+    api_name: str,
+    wanted: Filter,
+    *,
+    page: int,
+    token_budget: int,
+    project_root: Path | None = None,
+) -> Answer:
+    """The operations of an API that a filter leaves; cited as seen from a project."""
     with library.store.snapshot():
         rows = library.group(api_name)
         if len(rows) > 1:
@@ -64,7 +74,7 @@ def show_endpoints(library: ApiLibrary, api_name: str, wanted: Filter, *, page: 
             raise _nothing(row, everything, wanted)
         characters = characters_for(token_budget)
         if wanted and len(chosen) <= FEW:
-            return _whole(library, row, chosen, characters)
+            return _whole(library, row, chosen, characters, project_root)
         return _listed(api_of(row), chosen, wanted, page, characters)
 
 
@@ -135,12 +145,15 @@ def _nothing(row: ApiRow, units: Sequence[UnitRow], wanted: Filter) -> NotFound:
     )
 
 
-def _whole(library: ApiLibrary, row: ApiRow, chosen: list[UnitRow], characters: int) -> Answer:
+def _whole(
+    library: ApiLibrary, row: ApiRow, chosen: list[UnitRow], characters: int, project_root: Path | None
+) -> Answer:
     api = api_of(row)
     resolve = library.resolver(row.id)
+    citation = shown_path(place_of(api), project_root) if project_root else told(place_of(api))
     room = min(OPERATION_CHARACTERS, (characters - _HEADER_CHARACTERS) // len(chosen) - 2)
     shown = [
-        render_operation(library.operation(unit), api.overview, resolve, citation=api.citation, characters=room)
+        render_operation(library.operation(unit), api.overview, resolve, citation=citation, characters=room)
         for unit in chosen
     ]
     shortened = any(operation.shortened for operation in shown)

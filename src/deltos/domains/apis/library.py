@@ -110,6 +110,13 @@ def is_shown(row: ApiRow | UnreadRow) -> bool:
     return may_show(None if is_address(row.source) else Path(row.source))
 
 
+def place_of(api: Api) -> str:
+    """Where a description lies, whichever project asks: citations are kept from the folder above what was added."""
+    if is_address(api.source) or is_address(api.citation):
+        return api.citation
+    return (Path(api.source).resolve().parent / api.citation).as_posix()
+
+
 def api_of(row: ApiRow) -> Api:
     """A stored API as the library lists it."""
     return Api(

@@ -34,7 +34,12 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
     def get_api_endpoints(call: Call) -> Answer:
         wanted = Filter(call.text("tag"), call.text("path"), call.text("method"))
         return show_endpoints(
-            open_library(), call.text("api_name"), wanted, page=call.number("page"), token_budget=token_budget
+            open_library(),
+            call.text("api_name"),
+            wanted,
+            page=call.number("page"),
+            token_budget=token_budget,
+            project_root=call.session.project_root(),
         )
 
     return (

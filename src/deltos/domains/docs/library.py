@@ -10,12 +10,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import is_confined, may_recall_all, may_show
+from deltos.confinement import is_confined, may_recall_all, may_show, shown_path
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.pages import SECTION_SEPARATOR
-from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.source import package_address, parse_address
 from deltos.domains.docs.versions import (
     ALL,

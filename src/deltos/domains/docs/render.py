@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, fit, shown_of
-from deltos.confinement import told
+from deltos.confinement import shown_path
 from deltos.domains.docs.versions import labelled
 from deltos.excerpts import nothing_shown
 from deltos.model import NEAR_MARK
@@ -88,19 +88,6 @@ def _fence(text: str) -> str:
     lines = (line.lstrip() for line in text.split("\n"))
     longest = max((len(line) - len(line.lstrip("~")) for line in lines), default=0)
     return "~" * (max(longest, 2) + 1)
-
-
-def shown_path(location: str, project_root: Path) -> str:
-    """A local path relative to the project where it lies inside; everything else as the caller may be told it.
-
-    A file in a commit of the project itself begins with the project's name: `shop@main/docs/guide.md`.
-    """
-    root = project_root.as_posix().rstrip("/") + "/"
-    if f"{location}/" == root:
-        return "."
-    if location.startswith(f"{root[:-1]}@"):
-        return location.removeprefix(project_root.parent.as_posix().rstrip("/") + "/")
-    return location.removeprefix(root) if location.startswith(root) else told(location)
 
 
 def render_nothing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.confinement import shown_path
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     render_added,
@@ -13,7 +14,6 @@ from deltos.domains.docs.render import (
     render_removed,
     render_sources,
     render_status,
-    shown_path,
 )
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.docs.versions import labelled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.render import shown_path
+from deltos.confinement import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
 from deltos.federation.model import Hit, ProviderResults, Whole
