@@ -37,6 +37,7 @@ COMMANDS = (
     "memory_secrets false",
     "memory_folds",
     "linearity",
+    "page",
     "agents prepare",
     "agents floor",
 )

@@ -138,6 +138,7 @@ def look(uv: str, packages: list[Package], platform: Platform, python: str) -> C
     """One cell of the table."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     asked = {canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])}
+    specifiers = {str(name): one.specifier for name, one in asked.items()}
     missing = [
         package.name
         for package in packages
@@ -145,9 +146,7 @@ def look(uv: str, packages: list[Package], platform: Platform, python: str) -> C
         and not package.has_wheel(platform, python)
         and not older_version_has_wheel(
             uv,
-            f"{package.name}{asked[name].specifier}"
-            if (name := canonicalize_name(package.name)) in asked
-            else package.name,
+            f"{package.name}{specifiers.get(package.name, '')}",
             platform,
             python,
         )
