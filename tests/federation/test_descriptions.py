@@ -310,6 +310,8 @@ def test_what_a_source_brought_answers_with_it_and_goes_with_it(tmp_path: Path, 
     "page",
     [
         "<div id='swagger-ui'></div><script>SwaggerUIBundle({url: '/v1/openapi.json', dom_id: '#x'})</script>",
+        # Addresses that are none, before the one that is.
+        "<div id='swagger-ui'></div><script>x({url: 'http://[x', specUrl: '//[', url: '/v1/openapi.json'})</script>",
         "<redoc spec-url='/v1/openapi.json'></redoc>",
         "<script id='api-reference' data-url='/v1/openapi.json'></script>",
         "<div id='swagger-ui'></div><script src='./swagger-initializer.js'></script>",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
 
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
+SPEC += "  /c: {$ref: '%2F%2F[x/c.yaml'}\n"  # no address at all
 SCHEMA = {
     "data": {
         "__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}
@@ -105,6 +106,7 @@ def test_a_description_is_fetched_with_its_neighbours_on_the_same_host(online: A
     assert online.searcher.search("another file")[0].title == "GET /a — From another file"
     assert api.operation_count == 1
     assert "on another host" in api.warnings[0]
+    assert "no address" in api.warnings[0]
 
 
 def test_an_endpoint_is_asked_to_describe_itself(online: Apis, server: str) -> None:

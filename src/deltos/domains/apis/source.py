@@ -247,8 +247,12 @@ def fetched_document(fetched: Fetched, network: Network | None) -> ApiDocument:
     origin = urlsplit(fetched.url)
 
     def read(relative: str) -> bytes:
-        target = urljoin(fetched.url, relative)
-        if network is None or urlsplit(target)[:2] != origin[:2]:
+        try:
+            target = urljoin(fetched.url, relative)
+            is_own = urlsplit(target)[:2] == origin[:2]
+        except ValueError:
+            raise SourceError("no address") from None
+        if network is None or not is_own:
             raise SourceError("on another host")
         answer = network.get(target)
         if urlsplit(answer.url)[:2] != origin[:2]:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
+from deltos.markup.links import join_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MAX_CANDIDATES = 5
+MAX_NAMED = 20_000
 _MARKS = (b"SwaggerUIBundle", b"swagger-ui", b"<redoc", b"Redoc.init", b"api-reference", b"scalar")
 _SET = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
 _INITIAL = re.compile(rb"""Redoc\.init\(["']([^"'\s<>]{1,500})["']""")
@@ -25,39 +33,31 @@ def graphql_endpoint(page: bytes, url: str) -> str:
     """The endpoint on the same host that a page of GraphiQL or its like asks; empty for any other page."""
     if not any(mark in page.lower() for mark in _GRAPHQL_MARKS):
         return ""
-    written: list[bytes] = _ENDPOINT.findall(page)
-    targets = [_joined(url, target) for target in written]
-    named = [target for target in targets if "graphql" in urlsplit(target).path.lower()]
-    same_host = [target for target in named if urlsplit(target)[:2] == urlsplit(url)[:2]]
-    return (same_host or [urljoin(url, "/graphql")])[0].partition("?")[0]
+    named = (target for target in _on_same_host(_ENDPOINT, page, url) if "graphql" in urlsplit(target).path.lower())
+    return next(named, urljoin(url, "/graphql")).partition("?")[0]
 
 
 def schema_addresses(page: bytes, url: str) -> list[str]:
     """Files on the same host that such a page names and that may be the schema."""
-    quoted: list[bytes] = _QUOTED.findall(page)
-    targets = (_joined(url, target) for target in quoted if target.lower().endswith(_SCHEMA_FILES))
-    same_host = (target for target in targets if urlsplit(target)[:2] == urlsplit(url)[:2])
-    return list(dict.fromkeys(same_host))[:MAX_CANDIDATES]
+    targets = _on_same_host(_QUOTED, page, url, ending=_SCHEMA_FILES)
+    return list(islice(dict.fromkeys(targets), MAX_CANDIDATES))
 
 
 def description_addresses(page: bytes, url: str) -> list[str]:
     """Addresses on the same host that a page gets its description from, or a script that says so; likeliest first."""
     if not any(mark in page for mark in _MARKS):
         return []
-    found = [*_INITIAL.findall(page), *_SET.findall(page)]
-    addresses = [_joined(url, target) for target in found]
-    named = [address for address in addresses if _NAMED_SO.search(urlsplit(address).path)]
+    found = (target for pattern in (_INITIAL, _SET) for target in _on_same_host(pattern, page, url))
+    named = dict.fromkeys(target for target in found if _NAMED_SO.search(urlsplit(target).path))
     if not named and _SCRIPT in page:
-        named = [urljoin(url, _SCRIPT.decode())]
-    same_host = [address for address in named if urlsplit(address)[:2] == urlsplit(url)[:2]]
-    return list(dict.fromkeys(same_host))[:MAX_CANDIDATES]
+        return [urljoin(url, _SCRIPT.decode())]
+    return list(islice(named, MAX_CANDIDATES))
 
 
-def _joined(url: str, target: bytes) -> str:
-    """The address that a page at `url` names; empty when it is malformed."""
-    try:
-        joined = urljoin(url, target.decode("utf-8", "replace"))
-        urlsplit(joined)
-    except ValueError:
-        return ""
-    return joined
+def _on_same_host(pattern: re.Pattern[bytes], page: bytes, url: str, ending: tuple[str, ...] = ("",)) -> Iterator[str]:
+    """What a page names, as addresses on its own host; of very many only the first are looked at."""
+    for found in islice(pattern.finditer(page), MAX_NAMED):
+        written = found[1].decode("utf-8", "replace")
+        target = join_url(url, written) if written.lower().endswith(ending) else ""
+        if target and urlsplit(target)[:2] == urlsplit(url)[:2]:
+            yield target
