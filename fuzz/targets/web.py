@@ -23,6 +23,9 @@ _URLS = (
     b"https://", b"http://", b"//", b"@", b":", b"[", b"]", b"[::1]", b"%2e%2e/", b"/../", b"/./", b"?", b"&", b"=", b"#", b";", b"utm_source=a",
     b":99999", b":-1", b"\\", b"%", b"%zz", b"xn--", b"\xe3\x80\x82", b"javascript:", b"data:", b"file:///", b"www.example.org", b"\t", b"[v1.a]", b"127.1",
 )  # fmt: skip
+_API_PAGES = (
+    b"swagger-ui", b"graphiql", b"url: '", b"specUrl=\"", b"/openapi.json'", b"Redoc.init('", b"http://[", b"//", b"endpoint: \"", b"/graphql\"", b"'a.graphql'",
+)  # fmt: skip
 
 
 def targets() -> Iterator[Target]:
@@ -32,6 +35,7 @@ def targets() -> Iterator[Target]:
     yield Target(
         "llms", opened(_llms), ("llms", "markdown"), (), (b"# ", b"Source: https://a/b\n", b"URL:", b"\n\n", b"[a](b)")
     )
+    yield Target("api-page", opened(_api_page), ("api-page", "html"), (".html",), _API_PAGES)
     yield Target("url", opened(_url), ("url",), (), _URLS, max_bytes=20_000)
 
 
@@ -50,6 +54,16 @@ def _robots(_scratch: Path) -> Run:
         rules.allow("https://docs.example.org/" + "a/" * 500 + "?q=%20")
         rules.delay_seconds()
         rules.sitemaps()
+
+    return run
+
+
+def _api_page(_scratch: Path) -> Run:
+    from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
+
+    def run(data: bytes) -> None:
+        for find in (description_addresses, schema_addresses, graphql_endpoint):
+            find(data, "https://docs.example.org/docs")
 
     return run
 

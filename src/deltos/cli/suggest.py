@@ -48,7 +48,7 @@ def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
     """What to tell the agent, in the form that Claude Code reads; empty for nothing. `folder` is where it works."""
     try:
         event = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     if not isinstance(event, dict):
         return ""
