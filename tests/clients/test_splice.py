@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltos.clients.jsonc import data, parse, read
-from deltos.clients.splice import find, put, remove
+from deltos.clients.splice import find, is_bare, put, remove
 from deltos.errors import BadConfiguration
 from tests.clients.jsonc_texts import comments, jsonc, jsonc_objects
 
@@ -152,6 +152,12 @@ def test_removing_a_member_keeps_all_others_and_the_comments_outside(text: str, 
     after = remove(text, [key])
     assert data(parse(after)) == {name: value for name, value in before.items() if name != key}
     assert len(comments(after)) >= len(comments(text)) - len(comments(_members(text, key)))
+
+
+def test_a_container_with_a_comment_in_it_or_before_it_is_not_bare() -> None:
+    assert is_bare('{"a": {\n}}', ["a"])
+    for text in ('{"a": // note\n{}}', '{"a" /* note */: {}}', '{"a": {/* note */}}', '{"a": 1}', "{}"):
+        assert not is_bare(text, ["a"])
 
 
 def _keys(text: str) -> list[str]:

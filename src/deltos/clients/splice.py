@@ -52,9 +52,17 @@ def remove(text: str, path: Path) -> str:
 
 
 def is_bare(text: str, path: Path) -> bool:
-    """Whether a container stands at `path` that holds nothing at all, not even a comment."""
-    node = find(parse(text), path)
-    return isinstance(node, Container) and not text[node.start + 1 : node.end - 1].strip()
+    """Whether a container stands at `path` that holds nothing at all, and no comment stands in it or before it."""
+    parent = find(parse(text), path[:-1])
+    item = _item_at(parent, path[-1]) if parent is not None else None
+    if item is None or not isinstance(item.value, Container):
+        return False
+    node = item.value
+    if isinstance(path[-1], str):
+        _, key_end = json.JSONDecoder(strict=False).raw_decode(text, item.start)
+        if text[key_end : node.start].strip() != ":":
+            return False
+    return not text[node.start + 1 : node.end - 1].strip()
 
 
 def _item_at(node: Node, step: str | int) -> Item | None:
