@@ -22,8 +22,8 @@ from deltos.cli.completion import places_of
 from deltos.cli.main import main, parser
 from deltos.cli.terminal import Guarded
 from deltos.cli.wording import name_commands, name_commands_in_notes
+from deltos.open_stores import open_projects
 from deltos.server.manifest import MANIFEST_PATH
-from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.names import names_of
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def test_names_are_as_long_as_it_takes_to_tell_projects_apart() -> None:
 def test_a_name_of_several_indexes_is_asked_about(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stores = SqliteProjects(home)
+    stores = open_projects(home)
     for folder in ("a", "b"):
         (tmp_path / folder / "shop").mkdir(parents=True)
         store = stores.store_of(tmp_path / folder / "shop")
