@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.intent import ACTIONS, action_of, wanted_of
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
-from deltos.domains.apis.query import parse_query
+from deltos.domains.apis.query import parse_query, synonyms_in_index
 from deltos.domains.apis.render import render_changes
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
+from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -315,3 +316,9 @@ def test_stable_versions_come_before_previews_and_older_ones(apis: Apis, add: Ad
     ]
     assert found[0].startswith("v2/")
     assert found[1].startswith("v1/")
+
+
+def test_other_words_for_a_thing_are_known_by_the_words_of_the_index() -> None:
+    words = shared_words()
+    for asked, other in (("purchase", "order"), ("organization", "org"), ("buyer", "customer")):
+        assert words.of(other) in synonyms_in_index(words.of(asked))

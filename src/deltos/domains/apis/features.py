@@ -14,7 +14,7 @@ import numpy as np
 
 from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READS, action_of, wanted_of
 from deltos.domains.apis.prose import index_words, is_parameter_segment, path_segments
-from deltos.domains.apis.query import MAX_WORDS, synonyms_of
+from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index
 from deltos.domains.apis.version import newest_versions, version_of, without_version
 from deltos.text.words import asked_words, shared_words
 
@@ -190,7 +190,7 @@ def _compare(asked: Sequence[str], spoken: Sequence[_Spoken], model: StaticModel
             is_same[row, column] = 1.0
     if model is None:
         for row, word in enumerate(asked):
-            for other in synonyms_of(word):
+            for other in synonyms_in_index(word):
                 if (column := columns.get(other)) is not None:
                     is_same[row, column] = max(is_same[row, column], _SYNONYM_NEARNESS)
         weights = np.append(np.ones(len(columns), np.float32), np.float32(0))

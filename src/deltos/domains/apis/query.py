@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from deltos.text.identifiers import split_identifier
 from deltos.text.stop_words import API_QUESTION_WORDS, STOP_WORDS
-from deltos.text.words import TOKEN, stemmer, tokens
+from deltos.text.words import TOKEN, shared_words, stemmer, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _METHOD = re.compile(
     r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
@@ -147,11 +147,11 @@ def _verb_stems() -> dict[str, str]:
 
 
 @cache
-def _synonyms() -> dict[str, dict[str, float]]:
+def _synonyms(stem_of: Callable[[str], str]) -> dict[str, dict[str, float]]:
     """Stem to the stems that may stand for it."""
     known: dict[str, dict[str, float]] = {}
     for row in (*VERBS.values(), *NOUNS):
-        stems = [stem(word) for word in row]
+        stems = [stem_of(word) for word in row]
         for each in stems:
             known.setdefault(each, {}).update((other, SYNONYM_WEIGHT) for other in stems if other != each)
     return known
@@ -159,7 +159,12 @@ def _synonyms() -> dict[str, dict[str, float]]:
 
 def synonyms_of(word: str) -> Mapping[str, float]:
     """The stems of other words for the same thing, each with how surely."""
-    return _synonyms().get(stem(word), {})
+    return _synonyms(stem).get(stem(word), {})
+
+
+def synonyms_in_index(index_word: str) -> Mapping[str, float]:
+    """The same for a word as the words of code and documentation are kept, and in these."""
+    return _synonyms(shared_words().of).get(index_word, {})
 
 
 def _concept(word: str) -> Concept:
