@@ -30,7 +30,7 @@ PACKAGES = (
 )
 CONNECTED, READ = "connected", "reads the entry"
 DELTOS = Path(sys.executable).with_name("deltos")
-SECONDS = 180
+SECONDS = 600  # OpenCode installs a package of its own once there is a plugin
 
 
 @dataclass(frozen=True, slots=True)

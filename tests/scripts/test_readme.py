@@ -79,7 +79,7 @@ def test_every_variable_is_read_and_has_the_default_that_is_told() -> None:
 def test_every_figure_of_a_measurement_stands_in_the_results() -> None:
     figures = set(re.findall(r"(?<![\w.])\d\.\d+(?=×| |\*|,|;|\.\s|\)|\n)|(?<![\d,.])\d{1,3},\d{3}(?![\d,])", CLAIMS))
     assert len(figures) > 25
-    rounded = {"14,000"}  # of what stands there as 14,323
+    rounded = {"5,000"}  # of what stands there as 5,256
     for figure in figures - rounded - {"3.11"}:
         assert re.search(rf"(?<![\d.,]){re.escape(figure)}", RESULTS), figure
 
