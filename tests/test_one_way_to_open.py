@@ -18,6 +18,7 @@ OWN = {
     "cli/terminal.py": "the null device",
     "cli/ui.py": "a link in the browser, not a file",
     "clients/files.py": "the configuration of the user's clients",
+    "clients/uv.py": "came with us: what the installer noted",
     "clones/fetching.py": "the data folder",
     "clones/shelf.py": "the data folder",
     "config.py": "the data folder",

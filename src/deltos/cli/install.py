@@ -214,14 +214,12 @@ def _this_command() -> Launch:
 def _launch(arguments: argparse.Namespace, machine: Machine) -> Launch:
     """What to write: in a project, which others check out, a name; elsewhere a path that will still be there."""
     from deltos.clients.table import Launch
-    from deltos.clients.uv import install_tool, requirement
+    from deltos.clients.uv import install_tool, own_origin, requirement
 
     if arguments.project and not arguments.command:
         return Launch("deltos")
     if (launch := find_launch(arguments.command, machine.environ)) is not None:
         return launch
-    from importlib.metadata import distribution
-
     from deltos import __version__
 
     told = "This Deltos runs from uv's cache, which uv may empty."
@@ -232,8 +230,7 @@ def _launch(arguments: argparse.Namespace, machine: Machine) -> Launch:
     if not arguments.yes and not _agrees("Install it now? [Y/n] ", out):
         raise BadArgument("There is no Deltos that stays", hint="Run `uv tool install deltos`, then `deltos install`.")
     print("Installing …", file=out, flush=True)
-    origin = distribution("deltos").read_text("direct_url.json")
-    return Launch(str(install_tool(requirement(__version__, origin))))
+    return Launch(str(install_tool(requirement(__version__, own_origin()))))
 
 
 def _agrees(question: str, out: TextIO) -> bool:

@@ -34,6 +34,13 @@ def installed_tool(environ: Mapping[str, str]) -> Path | None:
     return None
 
 
+def own_origin() -> str | None:
+    """What the installer of this Deltos wrote down of where it came from, unless that is an index."""
+    from importlib.metadata import distribution  # deferred: slow, and rarely needed
+
+    return distribution("deltos").read_text("direct_url.json")
+
+
 def requirement(version: str, origin: str | None) -> str:
     """What to have uv install: this version, from where it came (PEP 610), which need not be the index."""
     told = json.loads(origin) if origin else {}
