@@ -137,8 +137,9 @@ def _compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProce
 def look(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
     """One cell of the table."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    asked = {canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])}
-    specifiers = {str(name): one.specifier for name, one in asked.items()}
+    asked: dict[str, Requirement] = {
+        canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])
+    }
     missing = [
         package.name
         for package in packages
@@ -146,7 +147,7 @@ def look(uv: str, packages: list[Package], platform: Platform, python: str) -> C
         and not package.has_wheel(platform, python)
         and not older_version_has_wheel(
             uv,
-            f"{package.name}{specifiers.get(package.name, '')}",
+            f"{package.name}{asked[package.name].specifier}" if package.name in asked else package.name,
             platform,
             python,
         )
