@@ -92,3 +92,9 @@ def test_languages_clients_and_targets_that_are_named_are_there() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     for target in set(re.findall(r"`make (\w+)`", TEXT)):
         assert f"\n{target}:" in makefile
+
+
+def test_the_answer_that_is_shown_is_code_that_is_there() -> None:
+    shown = re.search(r"^(src/\S+):\d+-\d+ move_aside\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert shown
+    assert shown[2] in (ROOT / shown[1]).read_text("utf-8")
