@@ -64,7 +64,8 @@ class Tab:
     def main_thread_ms(self) -> float:
         """CPU milliseconds of the main thread so far."""
         found = self.counters.send("Performance.getMetrics")["metrics"]
-        return 1000 * float(next(each["value"] for each in found if each["name"] == "TaskDuration"))
+        seconds: float = next(each["value"] for each in found if each["name"] == "TaskDuration")
+        return 1000 * seconds
 
 
 @contextmanager

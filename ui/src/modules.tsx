@@ -1,15 +1,19 @@
 // The files of a project: a treemap by size, and circular imports.
 import type { VNode } from "preact";
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Empty } from "./parts";
 import { address } from "./route";
 import { count, counted, Name, visible } from "./text";
 import { squarify, type Rectangle } from "./treemap";
 import type { Cycle, ModuleBox, ModulesPage } from "./types";
 
-const WIDTH = 1_200;
-const HEIGHT = 720;
 const HEAD = 18;
+const FIRST_SIZE: Size = { width: 1_200, height: 720 }; // until the area is measured
+
+interface Size {
+  width: number;
+  height: number;
+}
 
 interface Box {
   rectangle: Rectangle;
@@ -22,7 +26,7 @@ interface FolderBox {
   boxes: Box[];
 }
 
-function folders(modules: ModuleBox[]): FolderBox[] {
+function folders(modules: ModuleBox[], { width, height }: Size): FolderBox[] {
   const groups = new Map<string, ModuleBox[]>();
   for (const module of modules) {
     const name = module.path.split("/").slice(0, -1).slice(0, 3).join("/") || ".";
@@ -33,7 +37,7 @@ function folders(modules: ModuleBox[]): FolderBox[] {
   const weight = (module: ModuleBox) => Math.max(200, module.size_bytes);
   const sized = [...groups].map(([name, inside]) => ({ name, inside, weight: inside.reduce((sum, each) => sum + weight(each), 0) }));
   sized.sort((a, b) => b.weight - a.weight || (a.name < b.name ? -1 : 1));
-  const places = squarify(sized.map((each) => each.weight), { x: 0, y: 0, width: WIDTH, height: HEIGHT });
+  const places = squarify(sized.map((each) => each.weight), { x: 0, y: 0, width, height });
   return sized.map(({ name, inside }, index) => {
     const rectangle = places[index]!;
     const head = rectangle.height > 44 && rectangle.width > 40 ? HEAD : 2;
@@ -52,13 +56,21 @@ function fitting(text: string, width: number): string {
 
 /** Every file as a box by its size. */
 export function Treemap({ page, tests, open }: { page: ModulesPage; tests: boolean; open: (path: string) => void }): VNode {
-  const every = useMemo(() => folders(page.modules.filter((each) => tests || !each.is_test)), [page, tests]);
+  const area = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState(FIRST_SIZE);
+  const every = useMemo(() => folders(page.modules.filter((each) => tests || !each.is_test), size), [page, tests, size]);
+  useLayoutEffect(() => {
+    const measure = () => { if (area.current) setSize({ width: area.current.clientWidth, height: area.current.clientHeight }); };
+    measure();
+    addEventListener("resize", measure);
+    return () => removeEventListener("resize", measure);
+  }, []);
   if (!page.modules.length) return <Empty title="No file is indexed yet" />;
   const most = Math.max(1, ...page.modules.map((each) => each.imported_by));
   return (
     <>
-    <div class="graph-area">
-      <svg id="drawing" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="group" aria-label="modules by size; those of a stronger colour are imported by more files">
+    <div class="graph-area" ref={area}>
+      <svg id="drawing" viewBox={`0 0 ${size.width} ${size.height}`} role="group" aria-label="modules by size; those of a stronger colour are imported by more files">
         {every.map(({ rectangle, name, boxes }) => (
           <g>
             <rect class="folder" {...rectangle} />

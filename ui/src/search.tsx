@@ -14,13 +14,13 @@ const BUSY_WAIT_MS = 250; // after the last key, while an answer is awaited; oth
 const KINDS: Record<string, string> = { code: "code", doc: "docs", api: "API", obs: "memory", commit: "commit" };
 
 export function SearchView({ given, state }: { given: Record<string, string>; state: PageState }): VNode {
-  const { q = "", tab = "", id = "", project = "" } = given;
+  const { q = "", tab = "", id = "", project = "", as = "" } = given;
   const [typed, setTyped] = useState(q);
-  const [forAgent, setForAgent] = useState(false);
+  const forAgent = as === "agent";
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project }, { skip: !q });
-  const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, ...values }), replace);
+  const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, as, ...values }), replace);
 
   const asked = useRef(q); // what this field put into the address itself: only what others put there is taken over
   const ask = (wanted: string) => {
@@ -69,10 +69,10 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
         <div class="tabs-row">
           <nav class="tabs" aria-label="kinds">
             {TABS.filter(([, , toolsets]) => toolsets.some(isOn)).map(([key, label]) => (
-              <a class="tab" href={address("search", { q: typed.trim(), tab: key, project })} aria-current={key === tab ? "page" : undefined}>{label}</a>
+              <a class="tab" href={address("search", { q: typed.trim(), tab: key, project, as })} aria-current={key === tab ? "page" : undefined}>{label}</a>
             ))}
           </nav>
-          {q && data && <Switch label="as the agent" on={forAgent} flip={() => setForAgent(!forAgent)} />}
+          {q && data && <Switch label="as the agent" on={forAgent} flip={() => open({ as: forAgent ? "" : "agent" })} />}
         </div>
       </div>
       <Problem text={q ? error : ""} again={again} />
