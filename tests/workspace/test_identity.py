@@ -112,10 +112,27 @@ def test_where_only_git_could_tell_and_cannot_be_asked_the_path_is_the_identity(
 ) -> None:
     root = make_repository(tmp_path, FILES)
     (root / ".git" / "logs" / "HEAD").write_text("no commit was logged first\n")
-    assert identify(root).project_id.startswith("git:")
     assert identify(root, may_start_git=False).project_id.startswith("path:")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert identify(root).project_id.startswith("path:")
+    with monkeypatch.context() as without_git:
+        without_git.setenv("PATH", str(tmp_path))
+        assert identify(root).project_id.startswith("path:")
+    assert identify(root).project_id.startswith("git:")
+
+
+def test_git_is_asked_for_the_root_commit_once_until_another_commit_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_repository(tmp_path, FILES)
+    shutil.rmtree(root / ".git" / "logs")
+    first = identify(root)
+    with monkeypatch.context() as without_git:
+        without_git.setenv("PATH", str(tmp_path))
+        assert identify(root) == first
+    shutil.rmtree(root)
+    again = make_repository(tmp_path, {"other.py": "x = 1\n"})
+    shutil.rmtree(again / ".git" / "logs")
+    assert again == root
+    assert identify(again).project_id == f"git:{git(again, 'rev-parse', 'HEAD')}" != first.project_id
 
 
 def test_without_gits_log_the_root_commit_is_asked_of_git(tmp_path: Path) -> None:

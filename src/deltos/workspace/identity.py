@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SCP_LIKE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter is a drive, not a host
 _INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
 _LOG_LINE_BYTES = 4_096
+_MOST_ROOT_COMMITS = 256
+_ROOT_COMMITS: dict[tuple[Path, tuple[object, ...]], str] = {}  # by git folder and what is checked out
 
 
 def find_root(folder: Path) -> Path:
@@ -126,8 +128,19 @@ def _first_logged_commit(repository: Repository) -> str:
 
 
 def _root_commit(repository: Repository) -> str:
-    """The oldest commit without a parent; empty before the first commit."""
-    from deltos.workspace.git import GitFailed, reading  # deferred: hooks never get here
+    """The oldest commit without a parent; empty before the first one. Git is asked once for each checked-out commit."""
+    from deltos.workspace.commits import head_stamp  # deferred: hooks never get here
+
+    key = (repository.common, head_stamp(repository))
+    if key not in _ROOT_COMMITS and (commit := _asked_root_commit(repository)):
+        if len(_ROOT_COMMITS) >= _MOST_ROOT_COMMITS:
+            _ROOT_COMMITS.clear()
+        _ROOT_COMMITS[key] = commit
+    return _ROOT_COMMITS.get(key, "")
+
+
+def _asked_root_commit(repository: Repository) -> str:
+    from deltos.workspace.git import GitFailed, reading  # deferred, as above
 
     try:
         with reading(repository) as git:

@@ -57,6 +57,8 @@ def test_a_secret_is_replaced_by_its_kind_wherever_it_stands(kind: str, secret: 
     [
         ("postgres://app:s3cr3t@db:5432/app", "postgres://app:[redacted:connection-string]@db:5432/app"),
         ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted:password]"),
+        ("password=Tr0ub4dor&3xyzzy", "password=[redacted:password]"),
+        ("?password=Tr0ub4dor9x&user=bob", "?password=[redacted:password]&user=bob"),
         ("export API_TOKEN='ab4d'", "export API_TOKEN='[redacted:secret]'"),
         ('password: "correct-horse"', 'password: "[redacted:password]"'),
         ("'pwd' => 'letmein1'", "'pwd' => '[redacted:password]'"),

@@ -209,9 +209,20 @@ def _value_at(text: str, at: int, lead: str) -> Value | None:
         quote += 1
     if text[quote : quote + 1] in ('"', "'", "`"):
         return _quoted(text, quote, lead)
-    end = run_end(text, at, _VALUE_STOP)
+    end = _plain_end(text, at)
     plain = text[at:end].rstrip(".:!?\\" if lead in ("is", " ") else "\\")
     return Value(at, at + len(plain), plain, quoted=False, lead=lead) if plain else None
+
+
+def _plain_end(text: str, at: int) -> int:
+    """Where a value without quotes ends; `&` is part of it unless another pair follows, as in an address."""
+    end = run_end(text, at, _VALUE_STOP)
+    while text[end : end + 1] == "&":
+        further = run_end(text, end + 1, _VALUE_STOP)
+        if further == end + 1 or "=" in text[end + 1 : further]:
+            break
+        end = further
+    return end
 
 
 def _next_line(text: str, at: int) -> int:
