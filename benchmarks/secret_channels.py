@@ -328,13 +328,14 @@ def _call_channels() -> tuple[Channel, ...]:
     """The ring of the last calls: every call of a tool is noted there with its arguments."""
 
     @lru_cache
-    def note(ring: Path) -> Callable[[CallNote], None]:
-        return CallLog(lambda: open_calls(ring)).note
+    def log(ring: Path) -> CallLog:
+        return CallLog(lambda: open_calls(ring))
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))
         ring = root.parent / "home" / f"ring{number // MOST_CALLS}"  # so that none is pushed out unseen
-        note(ring)(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
+        log(ring).note(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
+        log(ring).newest(1)  # waits until it is written
 
     def argument(_: Memory, root: Path, marker: str, text: str) -> None:
         call(root, marker, {"text": f"{marker} {text}"})
