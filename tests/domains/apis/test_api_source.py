@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
 
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
-SPEC += "  /c: {$ref: '%2F%2F[x/c.yaml'}\n"  # no address at all
+SPEC += "  /d: {$ref: '%2F%2F[x/d.yaml'}\n"  # no address at all
 SCHEMA = {
     "data": {
         "__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}

@@ -24,7 +24,7 @@ _ENDPOINT = re.compile(
     rb"""(?:url|endpoint|endpointURL|initialEndpoint|fetch)["']? ?[:=(] ?["']([^"'\s<>]{1,500})["']"""
 )
 _QUOTED = re.compile(rb"""["']([^"'\s<>]{1,500})["']""")
-_SCHEMA_FILES = (b".graphql", b".graphqls", b".gql", b"schema.json", b"introspection.json")
+_SCHEMA_FILES = (".graphql", ".graphqls", ".gql", "schema.json", "introspection.json")
 _SCRIPT = b"swagger-initializer.js"
 _NAMED_SO = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|schema)$")
 
