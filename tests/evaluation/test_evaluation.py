@@ -111,7 +111,7 @@ def test_concise_answers_are_much_shorter(desk: Desk, query: str) -> None:
 
 
 def test_a_cut_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> None:
-    answer, results = ask(desk, "read a file", limit=50)
+    answer, results = ask(desk, "which tests check what is shown to whom", limit=50)
     assert answer.structured is not None
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 20_000
     total = answer.structured["total_count"]
