@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sqlite3
@@ -257,9 +258,9 @@ def test_closing_ends_what_other_threads_run_and_closes_what_is_idle(database: D
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT MAX(x) FROM n"
     short = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 99) SELECT x FROM n"
     ended: list[str] = []
-    began, may_end = threading.Event(), threading.Event()
+    may_end = threading.Event()
 
-    def run(query: str, reads: int) -> None:
+    def run(began: threading.Event, query: str, reads: int) -> None:
         try:
             with database.snapshot() as connection:
                 for _ in range(reads):
@@ -268,22 +269,22 @@ def test_closing_ends_what_other_threads_run_and_closes_what_is_idle(database: D
         except StoreError as error:
             ended.append(str(error))
 
-    def idle() -> None:
+    def idle(began: threading.Event, *_: object) -> None:
         database.read()
         began.set()
         may_end.wait()
 
-    queries = ((endless, 1), (short, 10**6), (short, 10**6))
-    threads = [threading.Thread(target=run, args=query, daemon=True) for query in queries]
-    threads.append(threading.Thread(target=idle, daemon=True))
-    for thread in threads:
-        began.clear()
-        thread.start()
+    threads = []
+    for work, query, reads in ((run, endless, 1), (run, short, 10**6), (run, short, 10**6), (idle, "", 0)):
+        began = threading.Event()
+        threads.append(threading.Thread(target=work, args=(began, query, reads), daemon=True))
+        threads[-1].start()
         began.wait()
     database.close()
     for thread in threads[:3]:
         thread.join()
     assert len(ended) == 3
+    gc.collect()  # errors hold on to their frames, and those to what they were reading
     assert not [name for name in open_files() if name.startswith(str(database.path))]
     may_end.set()
 

@@ -59,17 +59,25 @@ class _Connection(sqlite3.Connection):
         with self._running:
             return _execute_many(self, sql, parameters)
 
-    def close_between_statements(self) -> None:
-        """Close it once the statement that runs on it has ended; one that does not end keeps it."""
+    def close_when_idle(self) -> None:
+        """Interrupt what another thread runs on it and close it; one whose transaction does not end stays open."""
         until = time.monotonic() + _INTERRUPT_SECONDS
-        while not self._running.acquire(timeout=_INTERRUPT_AGAIN_SECONDS):
+        while not self._closed_now():
             if time.monotonic() > until:
                 return
-            self.interrupt()  # only then: it would keep an idle connection from writing its log into the file
+            self.interrupt()  # never an idle one: it could not write its log into the file any more
+            time.sleep(_INTERRUPT_AGAIN_SECONDS)
+
+    def _closed_now(self) -> bool:
+        if not self._running.acquire(blocking=False):
+            return False
         try:
+            if self.in_transaction:  # rows may be read, between its statements too
+                return False
             self.close()
         finally:
             self._running.release()
+        return True
 
 
 class Database:
@@ -199,10 +207,11 @@ class Database:
         connection.close()
 
     def close(self) -> None:
-        """Close the connections of all threads; a statement that still runs is interrupted."""
+        """Close the connections of all threads; what others still run is interrupted."""
+        self.release()
         with self._connections_lock:
             for connection in self._connections:
-                connection.close_between_statements()
+                connection.close_when_idle()
             self._connections.clear()
         self._local = threading.local()
 
