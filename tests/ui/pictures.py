@@ -41,6 +41,7 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1200, "height": 720})
         page.set_default_timeout(60_000)
         page.goto(served.url)
+        page.wait_for_selector("#query")  # the link leads on to the page
         page.goto(f"http://{served.address.netloc}/#/search?q=warm")
         page.wait_for_selector(".status-line")
         for name, address, selector, theme in PICTURES:

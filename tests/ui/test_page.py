@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import expect
 
 from deltos.app import App
 from deltos.config import Config
@@ -131,6 +132,11 @@ def test_search_as_you_type_shows_what_the_agent_gets_and_keeps_every_step_in_th
     page.go_back()
     page.wait_for_selector(".tab[aria-current]:has-text('All')")
     assert page.url == address
+    page.evaluate("window.steps = 0; addEventListener('hashchange', () => { window.steps += 1 })")
+    page.evaluate("location.hash = '#/search?q=rate+limit'")  # a link: the field follows and asks nothing itself
+    expect(page.locator("#query")).to_have_value("rate limit")
+    page.wait_for_selector(".result:has-text('rate.py')")
+    assert page.evaluate("window.steps") == 1
 
 
 def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watched) -> None:

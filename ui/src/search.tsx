@@ -22,20 +22,30 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project }, { skip: !q });
   const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, as, ...values }), replace);
 
-  const asked = useRef(q); // what this field put into the address itself: only what others put there is taken over
+  // What this field put into the address itself and may still be on its way: only what others put there is taken over.
+  const asked = useRef([q]);
+  const wished = useRef(q); // what is to stand in the field, be it typed or taken over: `typed` follows with the next render
+  const waiting = useRef(-1); // the result that is opened once the answer is there
+  const type = (text: string) => {
+    waiting.current = -1;
+    wished.current = text;
+    setTyped(text);
+  };
   const ask = (wanted: string) => {
-    asked.current = wanted;
+    asked.current.push(wanted);
     open({ q: wanted, id: "" }, q !== "");
   };
 
   useEffect(() => {
-    if (q === asked.current) return;
-    asked.current = q;
+    const at = asked.current.indexOf(q);
+    asked.current = at < 0 ? [q] : asked.current.slice(at);
+    if (at >= 0) return;
+    wished.current = q;
     setTyped(q);
   }, [q]);
   useEffect(() => {
     const wanted = typed.trim();
-    if (wanted === q) return;
+    if (wanted === q || typed !== wished.current) return;
     const timer = setTimeout(() => ask(wanted), busy ? BUSY_WAIT_MS : 0);
     return () => clearTimeout(timer);
   }, [typed, q, tab, project, busy]);
@@ -44,16 +54,28 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   const results = (q && data?.results) || [];
   const chosen = results.findIndex((result) => result.id === id);
   const choose = (index: number) => {
+    if (data?.query !== q) { // the list still shows the answer to what was asked before
+      waiting.current = index;
+      return;
+    }
     const result = results[index];
-    if (!result || data?.query !== q) return; // the list still shows the answer to what was asked before
+    if (!result) return;
     open({ id: result.id });
     list.current?.children[index]?.scrollIntoView({ block: "nearest" });
   };
+  useEffect(() => {
+    const index = waiting.current;
+    if (index < 0 || data?.query !== q) return;
+    waiting.current = -1;
+    choose(index);
+  }, [data, q]);
   const arrows = useArrows(results.length, chosen, choose);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (typed.trim() !== q) ask(typed.trim());
-    else if (results.length) choose(Math.max(0, chosen));
+    if (typed.trim() !== q) {
+      ask(typed.trim());
+      waiting.current = 0;
+    } else if (results.length) choose(Math.max(0, chosen));
   };
 
   return (
@@ -63,7 +85,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
         <form role="search" onSubmit={submit}>
           <svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="11" cy="11" r="6.5" /><path d="m16 16 4.5 4.5" /></svg>
           <input ref={field} id="query" type="search" value={typed} placeholder="Search code, docs, APIs, memory and commits" aria-label="Search everything"
-            autocomplete="off" spellcheck={false} maxLength={500} onInput={(event) => setTyped(event.currentTarget.value)} onKeyDown={arrows} />
+            autocomplete="off" spellcheck={false} maxLength={500} onInput={(event) => type(event.currentTarget.value)} onKeyDown={arrows} />
           <kbd aria-hidden="true">/</kbd>
         </form>
         <div class="tabs-row">
