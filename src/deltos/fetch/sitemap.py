@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import zlib
 from contextlib import suppress
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.errors import FetchFailed, ReadingStopped, SourceError
+from deltos.text.entities import unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def _locations(text: str) -> Iterator[str]:
             content = text[start : tag.start()].strip()
             content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
             with suppress(ValueError):  # a character number of thousands of digits
-                yield html.unescape(content.strip().removesuffix("]]>").strip())
+                yield unescaped(content.strip().removesuffix("]]>").strip())
             start = -1
 
 

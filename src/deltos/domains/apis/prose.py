@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from deltos.text.entities import unescaped
 from deltos.text.identifiers import spaced
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def plain(text: str) -> str:
     if "<" in text:
         text = _TAG.sub("", text)
     if "&" in text:
-        text = html.unescape(text)
+        text = unescaped(text)
     return text
 
 

@@ -1,0 +1,18 @@
+"""Character references are read, whatever number they claim to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltos.text.entities import unescaped
+
+TOO_LONG = f"&#{'9' * 5_000};"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a &amp; b", "a & b"), ("&#39;&#x27;", "''"), ("&quokka", "&quokka"), (TOO_LONG, TOO_LONG)],
+    ids=["named", "numbers", "none", "a number of 5,000 digits"],
+)
+def test_references_become_characters_and_what_is_none_stays(text: str, shown: str) -> None:
+    assert unescaped(text) == shown
