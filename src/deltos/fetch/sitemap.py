@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.entities import unescaped
 from deltos.errors import FetchFailed, ReadingStopped, SourceError
-from deltos.text.entities import unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

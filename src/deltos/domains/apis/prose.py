@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from deltos.text.entities import unescaped
+from deltos.entities import unescaped
 from deltos.text.identifiers import spaced
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import html
 
 
 def unescaped(text: str) -> str:
-    """The text with its references replaced; as it is where one is a number of thousands of digits: Python refuses that."""
+    """The text with its references replaced; as it is where one has thousands of digits, which Python refuses."""
     try:
         return html.unescape(text)
     except ValueError:

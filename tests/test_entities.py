@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltos.text.entities import unescaped
+from deltos.entities import unescaped
 
 TOO_LONG = f"&#{'9' * 5_000};"
 
