@@ -118,6 +118,7 @@ function graphOf(page: GraphPage, edges: Int32Array, positions: Float32Array, si
 
 function settings(page: GraphPage, colours: Colours): Partial<Settings<Attributes, Attributes, Attributes>> {
   return {
+    allowInvalidContainer: true, // another view may take its place before the next frame
     labelColor: { color: colours.text }, labelFont: "system-ui, sans-serif", labelSize: 12, labelRenderedSizeThreshold: 7,
     hideEdgesOnMove: page.edges.length > MANY_EDGES,
     defaultDrawNodeHover: (context, node, given) => {
