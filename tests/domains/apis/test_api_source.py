@@ -106,7 +106,7 @@ def test_a_description_is_fetched_with_its_neighbours_on_the_same_host(online: A
     assert online.searcher.search("another file")[0].title == "GET /a — From another file"
     assert api.operation_count == 1
     assert "on another host" in api.warnings[0]
-    assert "no address" in api.warnings[0]
+    assert "not a valid address" in api.warnings[0]
 
 
 def test_an_endpoint_is_asked_to_describe_itself(online: Apis, server: str) -> None:

@@ -251,7 +251,7 @@ def fetched_document(fetched: Fetched, network: Network | None) -> ApiDocument:
             target = urljoin(fetched.url, relative)
             is_own = urlsplit(target)[:2] == origin[:2]
         except ValueError:
-            raise SourceError("no address") from None
+            raise SourceError("not a valid address") from None
         if network is None or not is_own:
             raise SourceError("on another host")
         answer = network.get(target)
