@@ -168,8 +168,9 @@ def leaked(raw: bytes, samples: dict[int, Written]) -> set[int]:
 
 
 def _public_text(samples: Iterable[Written]) -> bytes:
-    """What stands around the secrets, in all texts: `access_token` begins a token, and names many."""
-    return "\n".join({sample.text.replace(sample.value, " ") for sample in samples}).lower().encode()
+    """What stands around the secrets, in all texts: `access_token` begins a token, and names many. Tags are joined."""
+    around = "\n".join({sample.text.replace(sample.value, " ") for sample in samples}).lower()
+    return f"{around}\n{around.replace(' ', '-')}".encode()
 
 
 def _candidates(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:

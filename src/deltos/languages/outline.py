@@ -34,7 +34,7 @@ _MARKUP = re.compile(r"[<\[\]`*]")  # in a heading
 _NAME_CHARACTERS = 1_000  # of a heading; what is longer is no name
 # Each node is compared with all matches that have begun around it: without a limit, time grows with the square of the
 # nesting. What people write has fewer than 64; beyond the limit the outermost one is given up.
-_MOST_PENDING_MATCHES = 1_024
+_MOST_PENDING_MATCHES = 128
 
 _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 

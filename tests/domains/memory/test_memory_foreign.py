@@ -191,6 +191,14 @@ def test_mem0s_memories_are_taken_once(memory: Memory) -> None:
     assert (again.added, again.updated, again.unchanged) == (0, 0, 2)
 
 
+def test_a_secret_is_known_in_whichever_field_of_mem0_it_stands(memory: Memory, tmp_path: Path) -> None:
+    secret = "Password: marigold"
+    row = {"memory": f"To log in\n{secret}", "user_id": secret, "categories": [secret]}
+    (tmp_path / "mem0.json").write_text(json.dumps({"results": [row]}), "utf-8")
+    take(memory, tmp_path / "mem0.json")
+    assert "marigold" not in repr(list(memory.store.all()))
+
+
 def test_basic_memorys_notes_are_taken_once(memory: Memory, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     shutil.copytree(KEPT / "basic-memory", folder)

@@ -45,6 +45,7 @@ SEED = mnemonic(12, bip39_words())(Random(4))
 
 # Shapes that once reached the file in plain text: what is written, and what may not be left of it.
 NAMED = {
+    "credentials of letters alone in prose": ("use admin:pdgyHvCVdMxm for the login", "pdgyHvCVdMxm"),
     "Django's key": (f"SECRET_KEY = 'django-insecure-z$k2!v(h3^x)q9w@{drawn('l', 20)}'", "z$k2!v(h3^x"),
     "Telegram's address": (f"curl https://api.telegram.org/bot1234567890:AA{drawn('u', 33)}/getMe", drawn("u", 33)),
     "docker login": ("docker login -u ann -p marigold77 registry.example.com", "marigold77"),

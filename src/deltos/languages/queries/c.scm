@@ -25,7 +25,8 @@
 (enumerator name: (_) @name) @definition.variable
 
 ; extern int x; says that x is elsewhere
-((declaration (storage_class_specifier) @_storage declarator: (identifier) @name) @ignored
+; first in its declaration: anywhere in it, each of thousands would begin a match that waits
+((declaration . (storage_class_specifier) @_storage declarator: (identifier) @name) @ignored
   (#eq? @_storage "extern"))
 (translation_unit
   (declaration

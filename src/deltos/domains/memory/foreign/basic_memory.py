@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.foreign.record import Found, Refused, Taken, foreign_id, tagged
+from deltos.domains.memory.foreign.record import Found, Refused, Taken, foreign_id, said, tagged
 from deltos.errors import FileRefused
 from deltos.files import FileTree
 from deltos.folders import walk_entries
@@ -65,7 +65,7 @@ def _found_in_note(tree: FileTree, path: str, modified_at: int) -> Iterator[Foun
 
 
 def _told(note: _Note, path: str, modified_at: int) -> Iterator[Taken]:
-    title = note.head.get("title") or path.rpartition("/")[2].removesuffix(".md")
+    title = said(note.head.get("title", "")) or path.rpartition("/")[2].removesuffix(".md")
     key = note.head.get("permalink") or path
     created = note.head.get("created") or note.head.get("date") or ""
     shared = {"source": f"{SOURCE}, {path}", "created_at": created if parse_iso(created) else iso(modified_at)}
@@ -73,9 +73,9 @@ def _told(note: _Note, path: str, modified_at: int) -> Iterator[Taken]:
     for line in _with_fences(note.body, prose):
         item = line.strip().removeprefix("- ").removeprefix("* ").strip()
         if category := _category(item):
-            text, kind = f"{title}: {item}", _KINDS.get(category.lower(), "finding")
+            text, kind = f"{title}: {said(item)}", _KINDS.get(category.lower(), "finding")
         elif relation := _relation(item):
-            text, kind = f"{title} {relation}", "finding"
+            text, kind = f"{title} {said(relation)}", "finding"
         else:
             prose.append(line)
             continue

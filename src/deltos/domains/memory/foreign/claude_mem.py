@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from deltos.domains.memory.admit import admit
 from deltos.domains.memory.agents import read_event
-from deltos.domains.memory.foreign.record import Found, Record, Refused, Taken, foreign_id, tagged, text_in
+from deltos.domains.memory.foreign.record import (
+    Found,
+    Record,
+    Refused,
+    Taken,
+    foreign_id,
+    said,
+    said_in,
+    tagged,
+    text_in,
+)
 from deltos.domains.memory.payload import Payload
 from deltos.text.times import iso
 
@@ -59,11 +69,11 @@ def found_in(tables: Tables) -> Iterator[Found]:
 
 
 def _observation(row: Record, sessions: dict[str, Record]) -> Found:
-    facts = [f"- {fact}" for fact in _list(row.get("facts"))]
-    said = [text_in(row, name) for name in ("title", "subtitle", "narrative", "text")]
-    text = tagged("\n".join(filter(None, (*said, *facts))), _list(row.get("concepts")))
+    facts = [f"- {said(fact)}" for fact in _list(row.get("facts"))]
+    told = [said_in(row, name) for name in ("title", "subtitle", "narrative", "text")]
+    text = tagged("\n".join(filter(None, (*told, *facts))), _list(row.get("concepts")))
     name = f"observation {row.get('id')}"
-    if not any(said) and not facts:
+    if not any(told) and not facts:
         return Refused(name, "it says nothing")
     kind = _KINDS.get(text_in(row, "type"), "finding")
     files = [*_list(row.get("files_modified")), *_list(row.get("files_read"))]
@@ -71,7 +81,7 @@ def _observation(row: Record, sessions: dict[str, Record]) -> Found:
 
 
 def _summary(row: Record, sessions: dict[str, Record]) -> Found:
-    parts = [f"{part.replace('_', ' ').capitalize()}: {said}" for part in _SUMMARY if (said := text_in(row, part))]
+    parts = [f"{part.replace('_', ' ').capitalize()}: {text}" for part in _SUMMARY if (text := said_in(row, part))]
     name = f"summary {row.get('id')}"
     if not parts:
         return Refused(name, "it says nothing")

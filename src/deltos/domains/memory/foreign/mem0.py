@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.foreign.record import Found, Record, Refused, Taken, foreign_id, tagged, text_in
+from deltos.domains.memory.foreign.record import Found, Record, Refused, Taken, foreign_id, said_in, tagged, text_in
 from deltos.text.times import parse_iso
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ def found_in(value: object) -> Iterator[Found]:
     """Each memory."""
     for number, row in enumerate(_rows(value), start=1):
         name = f"memory {number}"
-        text = text_in(row, "memory")
+        text = said_in(row, "memory")
         if not text:
             yield Refused(name, "it says nothing")
             continue
         categories = row.get("categories")
         tags = [tag for tag in (categories if isinstance(categories, list) else []) if isinstance(tag, str)]
-        whose = text_in(row, "user_id") or text_in(row, "agent_id")
+        whose = said_in(row, "user_id") or said_in(row, "agent_id")
         times = {part: text_in(row, part) for part in ("created_at", "updated_at") if parse_iso(text_in(row, part))}
         session = {"session_id": run} if (run := text_in(row, "run_id")) else {}
         record = {

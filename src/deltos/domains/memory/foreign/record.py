@@ -39,6 +39,16 @@ def text_in(row: Record, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def said(text: str) -> str:
+    """A text without its secrets: before it is put beside others, behind which a rule would not know them."""
+    return redact(text).text
+
+
+def said_in(row: Record, name: str) -> str:
+    """The text of a field, without its secrets."""
+    return said(text_in(row, name))
+
+
 def tagged(text: str, tags: list[str]) -> str:
     """A text with its tags, as memory keeps them."""
     words = [f"#{'-'.join(tag.split())}" for tag in redact_tags(tags) if tag.strip()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.foreign.record import Found, Record, Refused, Taken, foreign_id, text_in
+from deltos.domains.memory.foreign.record import Found, Record, Refused, Taken, foreign_id, said, said_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +23,10 @@ def found_in(name: str, record: Record) -> Iterator[Found]:
     if record["type"] == "relation":
         yield _relation(name, record)
         return
-    entity, kind = text_in(record, "name"), text_in(record, "entityType")
+    entity, kind = said_in(record, "name"), said_in(record, "entityType")
     observations = record.get("observations")
-    said = [text for text in (observations if isinstance(observations, list) else []) if isinstance(text, str)]
-    told = [text.strip() for text in said if text.strip()]
+    texts = [text for text in (observations if isinstance(observations, list) else []) if isinstance(text, str)]
+    told = [said(text.strip()) for text in texts if text.strip()]
     if not entity or not told:
         yield Refused(name, f"the entity '{entity[:80]}' has no observations")
     for text in told if entity else ():
@@ -35,7 +35,7 @@ def found_in(name: str, record: Record) -> Iterator[Found]:
 
 
 def _relation(name: str, record: Record) -> Found:
-    parts = [text_in(record, part) for part in ("from", "relationType", "to")]
+    parts = [said_in(record, part) for part in ("from", "relationType", "to")]
     return _taken(name, " ".join(parts), *parts) if all(parts) else Refused(name, "a relation without both ends")
 
 

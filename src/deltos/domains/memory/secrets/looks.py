@@ -137,6 +137,11 @@ def is_chosen(value: str) -> bool:
     return len(value) > 7 and not value.islower() and re.search(_SIGN_BETWEEN_LETTERS, value) is not None
 
 
+def is_mixed_case(value: str) -> bool:
+    """Whether a value of letters changes their case as often as drawn ones do; words in camelCase rarely get there."""
+    return len(value) >= 8 and len(_UPPER.findall(value)) >= 3 and len(_LOWER.findall(value)) >= 3 and value.isalpha()
+
+
 def is_dense(value: str) -> bool:
     """Whether a value is drawn from all that can be printed, as WordPress draws its salts."""
     signs = sum(not letter.isalnum() and letter != " " for letter in value)

@@ -9,6 +9,7 @@ from deltos.domains.memory.secrets.looks import (
     has_digit_and_letter,
     is_chosen,
     is_code,
+    is_mixed_case,
     is_number,
     is_placeholder,
     is_random,
@@ -319,7 +320,9 @@ def _pairs(text: str, start: int, end: int) -> Iterator[SecretSpan]:
 
 
 def _is_paired(value: str) -> bool:
-    if len(value) < 6 or "/" in value or not has_digit_and_letter(value) or is_placeholder(value) or is_code(value):
+    if len(value) < 6 or "/" in value or is_placeholder(value) or is_code(value):
+        return False
+    if not has_digit_and_letter(value) and not is_mixed_case(value):
         return False
     return is_secretive(value) or is_chosen(value)
 
