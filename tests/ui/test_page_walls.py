@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -97,8 +98,23 @@ def test_no_other_site_host_or_form_can_use_the_cookie(served: Served, cookie: s
     assert served.request("POST", "/api/tool/search", b"[1]", {**mine, **csrf}).status == 400
 
 
+def linked(served: Served, cookie: str) -> list[str]:
+    """The files that the page names."""
+    page = served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).body.decode()
+    return sorted(set(re.findall(r"/static/[\w.-]+", page)))
+
+
+def test_files_named_after_their_content_are_kept_by_the_browser_for_good(served: Served, cookie: str) -> None:
+    kept = {path: served.request("GET", path).headers["cache-control"] for path in linked(served, cookie)}
+    assert {path for path, how in kept.items() if "immutable" not in how} == {"/static/icon.svg"}
+    assert served.request("GET", "/static/layout.js").headers["cache-control"] == "no-cache"
+    assert (
+        served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).headers["cache-control"] == "no-store"
+    )
+
+
 def test_every_answer_forbids_inline_script_frames_and_sniffing(served: Served, cookie: str) -> None:
-    for path in ("/", "/static/app.js", "/static/style.css", "/api/view/state", "/static/nothing.js", "/enter"):
+    for path in ("/", *linked(served, cookie), "/api/view/state", "/static/nothing.js", "/enter"):
         headers = served.request("GET", path, headers={"Cookie": cookie.partition(";")[0]}).headers
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")

@@ -60,6 +60,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
+_DIGEST_LETTERS = 8  # behind a hyphen in the names that the build makes of contents
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
 _CHANGE_LEVEL = Level.ADMIN  # what forgets and supersedes asks for what `forget` asks for
 
@@ -317,8 +318,17 @@ def _problem(status: int, message: str, more: dict[str, str] | None = None) -> R
 
 
 def _file(name: str, status: int = 200) -> Response:
-    headers = HEADERS | {"ETag": _tag(name), "Cache-Control": "no-store" if name.endswith(".html") else "no-cache"}
+    headers = HEADERS | {"ETag": _tag(name), "Cache-Control": _kept(name)}
     return Response(_bundle()[name], status, headers, media_type=_MEDIA_TYPES[name.rpartition(".")[2]])
+
+
+def _kept(name: str) -> str:
+    """How long a browser keeps a file: one whose name changes with its content, for good."""
+    if name.endswith(".html"):
+        return "no-store"
+    digest = name.rpartition(".")[0].rpartition("-")[2]
+    is_named_after_content = len(digest) == _DIGEST_LETTERS and digest == digest.upper()
+    return "public, max-age=31536000, immutable" if is_named_after_content else "no-cache"
 
 
 @cache
