@@ -150,7 +150,7 @@ class Result:
     inputs: int = 0
     findings: list[Finding] = field(default_factory=list)
     unconfirmed: int = 0
-    at_memory_limit: int = 0
+    at_parser_limits: int = 0
     """Inputs that ended the process because a tree may take no more memory, and for no other reason."""
 
     def count(self, *kinds: Kind) -> int:
@@ -246,9 +246,9 @@ class Campaign:
         if (
             self._target.is_bounded
             and suspect.kind in ("died", "crash")
-            and not self._dies_with_more_memory(folder, file)
+            and not self._dies_without_limits(folder, file)
         ):
-            self._result.at_memory_limit += 1
+            self._result.at_parser_limits += 1
             return
         if suspect.kind not in ("hang", "died"):
             self._minimise(suspect, folder, file)
@@ -273,7 +273,7 @@ class Campaign:
             case _:
                 return bool(event["cpu_seconds"] > oracle.slow_limit_seconds(size))
 
-    def _dies_with_more_memory(self, folder: Path, file: Path) -> bool:
+    def _dies_without_limits(self, folder: Path, file: Path) -> bool:
         """Whether it is broken by itself: one that only takes long with more memory was ended by the limit."""
         try:
             with child_process(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
 WIDER = "--wider"  # more memory: whether the limit was what ended another child
 WIDER_FACTOR = 4  # not without a limit: whoever ends a process that takes all memory would count as its death
+LONGEST_PARSE_SECONDS = 86_400.0
 MEASUREMENTS = 3
 SAMPLE_SECONDS = 0.004
 PROGRESS_SECONDS = 1.0
@@ -333,6 +334,7 @@ def _limit_memory(*, is_wider: bool) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
     if is_wider:
         bounds.LEAST_TREE_BYTES = limit_bytes  # a tree may take all of it
+        bounds.LEAST_PARSE_SECONDS = LONGEST_PARSE_SECONDS
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from fuzz.campaign import Result
 
 HEADING = (
-    "| target | CPU s | executions | edges | crashes | too slow | too much memory | ended at the parser's limit of memory | slowest, ms/KB "
+    "| target | CPU s | executions | edges | crashes | too slow | too much memory | ended at the parser's limits | slowest, ms/KB "
     "| most memory, MB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 )
 
@@ -23,7 +23,7 @@ def row(result: Result) -> str:
         str(result.count("crash", "died")),
         str(result.count("slow", "hang")),
         str(result.count("memory")),
-        str(result.at_memory_limit),
+        str(result.at_parser_limits),
         f"{result.slowest_ms_per_kb:.1f}",
         f"{result.largest_growth / 1e6:.0f}",
     )

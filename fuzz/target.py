@@ -42,7 +42,7 @@ class Target:
     is_json: bool = False
     is_exposed: bool = False
     is_bounded: bool = False
-    """Whether a native parser works here within a limit of memory that ends its process: in the product, a child's."""
+    """Whether a native parser works here within limits of memory and time that end its process: in the product, a child's."""
     max_bytes: int = MAX_INPUT_BYTES
 
 

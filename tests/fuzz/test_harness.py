@@ -56,7 +56,7 @@ def test_what_is_slow_or_large_or_ends_its_process_is_found(tmp_path: Path, name
 
 def test_what_ends_at_the_limit_of_memory_is_counted_apart_from_what_is_broken_by_itself(tmp_path: Path) -> None:
     result = fuzzed("toy-at-limit", tmp_path)
-    assert result.at_memory_limit
+    assert result.at_parser_limits
     assert result.findings == []
 
 

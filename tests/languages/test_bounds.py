@@ -1,4 +1,5 @@
-"""Texts that a grammar's own code cannot hold are refused; a tree that takes far too much memory ends its child alone."""
+"""Texts that a grammar's own code cannot hold are refused; a tree that takes far too much memory or time ends its
+child alone."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.isolated.tasks import parsed_to
 
-from deltos.errors import ParserCrashed, SourceError
+from deltos.errors import ParserCrashed, SourceError, TookTooLong
 from deltos.isolated.wire import TaskLimits
 from deltos.languages.bounds import has_many_block_columns
 from deltos.languages.grammar import parse
@@ -89,6 +90,14 @@ def test_a_line_that_can_be_read_in_two_ways_takes_little_memory_and_ends_its_ch
     with pytest.raises(ParserCrashed, match=r"the parser crashed \(SIG\w+\), probably at its limit of memory"):
         workers.run(parsed_to, "python", ambiguous, limits=PLENTY)
     assert workers.run(parsed_to, "python", b"a = 1\n", limits=PLENTY) == 6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such timer")
+def test_a_parser_that_never_ends_is_ended_with_its_child_soon(workers: Workers) -> None:
+    endless = b"class val MA\n/*0*\n */\n@Serializab"  # the parser recovers for ever, and reads nothing
+    with pytest.raises(TookTooLong, match="parsing it took more CPU time than a file of this size may"):
+        workers.run(parsed_to, "kotlin", endless, limits=PLENTY)
+    assert workers.run(parsed_to, "kotlin", b"val a = 1\n", limits=PLENTY) == 10
 
 
 def test_an_ordinary_large_file_stays_far_within_its_memory(workers: Workers) -> None:

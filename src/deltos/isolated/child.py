@@ -138,7 +138,7 @@ else:
 
     def _prepare(lifeline: int) -> None:
         """Nobody handles the signals that end us, no core is dumped, and news on the lifeline concern this process."""
-        for number in (signal.SIGPROF, signal.SIGIO):
+        for number in (signal.SIGPROF, signal.SIGVTALRM, signal.SIGIO):
             signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())

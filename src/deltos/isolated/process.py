@@ -113,6 +113,8 @@ class Worker:
             return TookTooLong(f"reading it took more than {limits.wall_seconds:.3g} s")
         if sys.platform != "win32" and code == -signal.SIGPROF:
             return TookTooLong(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
+        if sys.platform != "win32" and code == -signal.SIGVTALRM:
+            return TookTooLong("parsing it took more CPU time than a file of this size may")
         # A parser in C that gets no memory crashes like any other; that it had a limit of its own is what can be known.
         had_bound = code < 0 and 0 < memory_bytes < limits.memory_bytes
         at_limit = ", probably at its limit of memory for a file of this size" if had_bound else ""

@@ -1,4 +1,4 @@
-"""What keeps a native parser within bounds: memory for one tree, and texts that a grammar's own code cannot hold.
+"""What keeps a native parser within bounds: memory and time for one tree, and texts that its own code cannot hold.
 
 Parsing happens in child processes, which such texts end. Here they end sooner, or are refused before anything is lost.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LEAST_TREE_BYTES = 48 << 20
 TREE_BYTES_PER_BYTE = 80  # ordinary files take up to 51
+LEAST_PARSE_SECONDS = 0.25  # of CPU, before a parser is ended with its process
 # The YAML grammar keeps its open blocks in 1,024 bytes, four for each, and writes beyond them. In one column two blocks
 # can begin: a mapping, and a sequence in it.
 MOST_YAML_COLUMNS = 120
@@ -67,8 +68,14 @@ if sys.platform == "win32":
         """Windows has no such limit: there time alone is limited."""
         yield
 
+    @contextmanager
+    def bounded_time(seconds: float) -> Iterator[None]:  # noqa: ARG001 (as elsewhere)
+        """Windows has no such timer: there the limit of the whole task ends a parser."""
+        yield
+
 else:
     import resource
+    import signal
 
     @contextmanager
     def bounded_memory(size: int) -> Iterator[None]:
@@ -88,6 +95,22 @@ else:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+    @contextmanager
+    def bounded_time(seconds: float) -> Iterator[None]:
+        """Let parsing take `seconds` of CPU and a little more, and no longer.
+
+        A parser that recovers from errors at the end of its input may read nothing for minutes, so that nothing
+        there can stop it. This ends its process, so it holds only in a child, as above.
+        """
+        if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+            yield
+            return
+        signal.setitimer(signal.ITIMER_VIRTUAL, LEAST_PARSE_SECONDS + seconds)  # brings SIGVTALRM
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def _used_bytes() -> int:
         """The address space in use; 0 where the system does not tell."""

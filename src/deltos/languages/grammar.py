@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from deltos.languages.bounds import bounded_memory, refuse_unholdable
+from deltos.languages.bounds import bounded_memory, bounded_time, refuse_unholdable
 from deltos.languages.macros import without_macros
 from deltos.languages.table import LANGUAGES, Language
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 READ_BYTES = 512  # small, so that a parse that has grown slow is soon noticed
 READ_BYTES_LATER = 64  # a query's predicates read back short names only
+_BLANKS = b" " * READ_BYTES
+_CELL_BYTES = 128  # what is read again ends where one of these does
 LIMIT_SECONDS = 0.04
 LIMIT_SECONDS_PER_BYTE = 1e-5  # an ordinary file takes a thirtieth of that
 _LONGEST_RUN = 1000  # stray tokens; see `stray_runs`
@@ -30,6 +32,8 @@ _DEEPEST = 50_000  # levels; a query counts them in 16 bits, see `deepest`
 _TIME_TO_END = 0.5  # of the limit: for recovery at the end of what was read
 _PART_AFTER_GIVING_UP = 8  # of the file: only its beginning is parsed then
 _BLANKING_ROUNDS = 3  # blanking one run may bring another to light
+_LEAST_ROUND = 0.25  # of the limit, for each round after the first
+_MOST_LIMITS = 4  # of these no parse takes as many, unless its recovery has no end
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
@@ -47,19 +51,21 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
     grammar = _grammar(language.grammar)
     read = without_macros(data) if language.macros else data
     refuse_unholdable(language.grammar, read)
-    with bounded_memory(len(read)):
+    with bounded_memory(len(read)), bounded_time(_MOST_LIMITS * limit_seconds):
         return _parse_in_rounds(grammar, read, limit_seconds)
 
 
 def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: float) -> tree_sitter.Tree:
-    """The tree once nothing is left in it that has to be blanked."""
-    for _ in range(_BLANKING_ROUNDS):
-        tree = _parse(grammar, read, limit_seconds)
+    """The tree once nothing is left in it that has to be blanked; all rounds share the time."""
+    deadline = time.thread_time() + limit_seconds
+    for number in range(_BLANKING_ROUNDS):
+        left = deadline - time.thread_time() if number else limit_seconds
+        tree = _parse(grammar, read, max(left, _LEAST_ROUND * limit_seconds))
         ranges = sorted([*stray_runs(tree), *deepest(tree)])
         if not ranges:
             return tree
         read = _blanked(read, ranges)
-    return _parse(grammar, read[: ranges[0][0]], limit_seconds)
+    return _parse(grammar, read[: ranges[0][0]], _LEAST_ROUND * limit_seconds)
 
 
 def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> tree_sitter.Tree:
@@ -73,6 +79,7 @@ def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> 
         if not source.gave_up or not data:
             return tree
         data = data[: len(data) // _PART_AFTER_GIVING_UP]
+        limit_seconds = max(limit_seconds / _PART_AFTER_GIVING_UP, LIMIT_SECONDS)
 
 
 def stray_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
@@ -129,6 +136,9 @@ class _Source:
     not move: the parser goes back in the file, and one that finds another end there crashes too. Where it was at the
     end already (it looks there for the end of each of many comments), or recovers there without an end, it gets
     blanks, and the tree is worth nothing.
+
+    The binding never lets go of a piece that it was given (0.26), and recovery reads the same places a hundred thousand
+    times: what is read again is short, and for each place the same piece.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
@@ -137,6 +147,7 @@ class _Source:
         self._last_deadline = self._deadline + _TIME_TO_END * limit_seconds
         self._end = len(data)
         self._read_to = 0
+        self._again: dict[int, bytes] = {}
         self.parsed = False
         self.gave_up = False
 
@@ -148,10 +159,19 @@ class _Source:
             is_at_end = self._end == self._read_to == len(self._data)
             self.gave_up = self.gave_up or is_at_end or now >= self._last_deadline
             self._end = self._read_to
-        piece = self._data[offset : min(offset + READ_BYTES, self._end)]
         if self.gave_up:
-            return b" " * len(piece)
+            return _BLANKS[: max(0, min(READ_BYTES, self._end - offset))]
+        if offset < self._read_to:
+            return self._read_again(offset)
+        piece = self._data[offset : min(offset + READ_BYTES, self._end)]
         self._read_to = max(self._read_to, offset + len(piece))
+        return piece
+
+    def _read_again(self, offset: int) -> bytes:
+        piece = self._again.get(offset)
+        if piece is None:
+            cell_end = offset - offset % _CELL_BYTES + _CELL_BYTES
+            piece = self._again[offset] = self._data[offset : min(cell_end, self._read_to)]
         return piece
 
 

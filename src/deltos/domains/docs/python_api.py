@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from deltos.errors import SourceError
+from deltos.languages.bounds import bounded_memory
 from deltos.markup.model import Document
 from deltos.markup.outline import Outline
 from deltos.markup.text import fenced
@@ -101,8 +102,8 @@ def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reex
     `import name as name`.
     """
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+        tree = _parsed(source)
+    except SourceError:
         return []
     package = module if is_package else module.rpartition(".")[0]
     listed = set() if is_package else _listed(tree)
@@ -113,6 +114,17 @@ def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reex
         for alias in node.names
         if is_package or alias.asname == alias.name or (alias.asname or alias.name) in listed
     ]
+
+
+def _parsed(source: str) -> ast.Module:
+    """The syntax tree; SourceError where there is none, or it takes far too much memory, as deep nesting can."""
+    try:
+        with bounded_memory(len(source)):
+            return ast.parse(source)
+    except MemoryError as exc:
+        raise SourceError("Cannot parse the module (it takes too much memory)") from exc
+    except (SyntaxError, ValueError, RecursionError) as exc:
+        raise SourceError(f"Cannot parse the module ({exc})") from exc
 
 
 def _listed(tree: ast.Module) -> set[str]:
@@ -149,10 +161,7 @@ def _statements(body: list[ast.stmt]) -> Iterable[ast.stmt]:
 
 def describe_module(module: DocumentedModule, source: str) -> Document:
     """The module's docstring and every public function, class and method with its signature."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError) as exc:
-        raise SourceError(f"Cannot parse the module ({exc})") from exc
+    tree = _parsed(source)
     writer = _Writer(module, source.splitlines())
     writer.module(tree)
     return Document(title=module.title, sections=writer.outline.sections())

@@ -38,10 +38,17 @@ class Members:
         self._followed: dict[tuple[str, AccessPath], ResolvedType] = {}
         self._members: dict[tuple[DefinedSymbol, str], tuple[DefinedSymbol, ...]] = {}
         self._bases_of: dict[DefinedSymbol, tuple[DefinedSymbol, ...]] = {}
+        self._meant: dict[tuple[str, str, str, AccessPath | None], Lookup] = {}
         self._nesting = 0
 
     def meant(self, source: str, name: str, role: str, receiver: AccessPath | None) -> Lookup:
-        """The definitions that a use refers to."""
+        """The definitions that a use refers to; found once, however often a definition repeats it."""
+        use = (source, name, role, receiver)
+        if use not in self._meant:
+            self._meant[use] = self._find(source, name, role, receiver)
+        return self._meant[use]
+
+    def _find(self, source: str, name: str, role: str, receiver: AccessPath | None) -> Lookup:
         if role == "construct":
             return self._constructors_of(source, name)
         plain = receiver is None
