@@ -23,6 +23,7 @@ _PYPROJECT = "pyproject.toml"
 _INCLUDES = ("-r ", "-r\t", "--requirement ", "--requirement=")
 _MOST_FILES = 20
 MOST_DEPENDENCIES = 2_000  # each is looked for on disk; large projects name a few hundred
+_MOST_KEY_PARTS = 200
 _MAX_FILE_BYTES = 5_000_000
 _SHOWN_CHARACTERS = 100
 
@@ -106,8 +107,15 @@ def _pyproject(tree: FileTree, parser: Parser) -> list[str]:
     return parser.run(names_in_pyproject, data, content=(data,))
 
 
+def _has_a_key_of_many_parts(data: bytes) -> bool:
+    """Whether a line has so many dots before its value that its key may be slow: tomllib takes the square of them."""
+    return any(line.partition(b"=")[0].count(b".") >= _MOST_KEY_PARTS for line in data.splitlines())
+
+
 def names_in_pyproject(data: bytes) -> list[str]:
-    """The packages that a pyproject.toml requires. In a child: a dotted key of n parts takes tomllib n² steps."""
+    """The packages that a pyproject.toml requires."""
+    if _has_a_key_of_many_parts(data):
+        raise SourceError(f"Cannot read {_PYPROJECT}: it has a key of more than {_MOST_KEY_PARTS} parts")
     try:
         tables = tomllib.loads(data.decode("utf-8"))
     except ValueError as exc:
