@@ -83,10 +83,6 @@ conformance: node
 
 # Real clients, newest versions, from npm: each is installed into, connects and lists; the table is in docs/clients.md.
 clients: venv
-	mkdir -p build/clients
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --prefix build/clients --no-audit --no-fund --loglevel=error \
-		@anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @modelcontextprotocol/inspector \
-		@qwen-code/qwen-code @github/copilot @ampcode/cli cline
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/try_clients.py build/clients
 
 # Which dependencies have no wheel for which platform and Python; the table is in docs/install.md. Fetches metadata only.

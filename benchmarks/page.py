@@ -2,6 +2,7 @@
 
     python -m benchmarks.page [paint] [search] [graph] [memory] [lighthouse]
 
+`DELTOS_BENCH_TREE=FOLDER` searches that folder instead of the one that benchmarks.query_speed puts together.
 Seconds by the clock depend on what else runs; beside them stands the CPU time of the page's main thread, as Chromium
 counts it. There is no graphics card: WebGL is drawn by SwiftShader on the same cores.
 """
@@ -134,7 +135,8 @@ def paint(browser: Browser) -> None:
 
 def search(browser: Browser) -> None:
     """From the last key to the results of the whole question, at about 20 thousand chunks."""
-    root, _ = medium()
+    tree = os.environ.get("DELTOS_BENCH_TREE")
+    root = Path(tree) if tree else medium()[0]
     chunks = indexed(root)
     seen: dict[str, list[float]] = {"clock": [], "server": [], "main": []}
     with opened(browser, root, HOME) as (tab, _):

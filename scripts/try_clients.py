@@ -127,9 +127,20 @@ TRIALS: tuple[tuple[str, str, str, str, Callable[[Bench], str]], ...] = (
 )  # fmt: skip
 
 
+def fetch(folder: Path) -> None:
+    """Bring the newest version of each client; one that cannot be had takes no other along, and an older one is tried."""
+    folder.mkdir(parents=True, exist_ok=True)
+    npm = Path(sys.executable).with_name("npm")
+    for package in PACKAGES:
+        words = (npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--loglevel=error", package)
+        if subprocess.run(words, check=False).returncode:
+            print(f"{package} cannot be installed", file=sys.stderr, flush=True)
+
+
 def main(folder: Path) -> int:
     """Try them all; 1 when one neither connects nor reads what was written for it."""
-    programs = folder / "node_modules" / ".bin"
+    fetch(folder)
+    programs = folder.resolve() / "node_modules" / ".bin"
     rows, failed = [], False
     with tempfile.TemporaryDirectory(prefix="deltos-clients-") as temporary:
         bench = Bench(programs, Path(temporary) / "home", Path(temporary) / "project")
