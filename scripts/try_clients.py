@@ -128,7 +128,7 @@ TRIALS: tuple[tuple[str, str, str, str, Callable[[Bench], str]], ...] = (
 
 
 def fetch(folder: Path) -> None:
-    """Bring the newest version of each client; one that cannot be had takes no other along, and an older one is tried."""
+    """Bring the newest version of each client; one that cannot be had takes no other along."""
     folder.mkdir(parents=True, exist_ok=True)
     npm = Path(sys.executable).with_name("npm")
     for package in PACKAGES:
