@@ -199,10 +199,9 @@ def test_errors_say_what_to_do_and_never_the_password(running: Server, change: C
     assert PASSWORD not in str(told.value)
 
 
-@pytest.mark.parametrize("url", ["postgresql://deltos:s3cret@host:s3cret/x", "postgresql://a:s3cret@h/x?s3cret=1"])
-def test_an_address_that_is_not_understood_is_not_repeated(url: str) -> None:
+@pytest.mark.parametrize("password", ["s3cret/", "1/s3cret", "@s3cret", "@s3cret:", "x@s3cret:1", "%s3cret"])
+def test_an_address_with_an_unescaped_password_is_not_repeated(password: str) -> None:
     with pytest.raises(BadArgument) as told:
-        Database(url, migrations=())
+        Database(f"postgresql://deltos:{password}@127.0.0.1:5432/deltos", migrations=())
     assert "s3cret" not in str(told.value)
     assert "postgresql://USER" in told.value.hint
-    assert told.value.__cause__ is None
