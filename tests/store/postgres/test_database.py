@@ -99,7 +99,12 @@ def test_a_claim_is_held_by_one_and_ends_with_its_block(opened: Callable[..., Da
 def test_text_may_contain_nul(opened: Callable[..., Database]) -> None:
     database = opened()
     add(database, "a\0b")
-    assert texts(database) == ["a\ufffdb"]
+    with database.write() as connection:
+        connection.execute("INSERT INTO note SELECT unnest(%s::text[])", (["c\0d"],))
+        with connection.cursor().copy("COPY note (text) FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(["text"])
+            copy.write_row(("e\0f",))
+    assert texts(database) == ["a\ufffdb", "c\ufffdd", "e\ufffdf"]
 
 
 def test_steps_are_applied_once_and_by_one_at_a_time(opened: Callable[..., Database]) -> None:
