@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from deltos.store.postgres.opened import shared_database
+from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.projects import SqliteProjects
@@ -63,7 +65,7 @@ class PostgresEngine:
         pytest.skip("PostgreSQL keeps no memory yet")
 
     def projects(self) -> ProjectStores:
-        pytest.skip("PostgreSQL keeps no projects yet")
+        return PostgresProjects(shared_database(self.url))
 
     def tokens(self) -> TokenRecords:
         pytest.skip("PostgreSQL keeps no tokens yet")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from deltos.store.postgres.code import CODE_001
+from deltos.store.postgres.graph import GRAPH_001
+from deltos.store.postgres.history import HISTORY_001
+from deltos.store.postgres.project import PROJECT_001
+from deltos.store.postgres.tables import REGISTRY_001
+from deltos.store.postgres.words import WORDS_001
 
-if TYPE_CHECKING:
-    from deltos.store.postgres.database import Migration
-
-SCHEMA_STEPS: tuple[Migration, ...] = ()
+SCHEMA_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
