@@ -1,10 +1,14 @@
-"""Opens the stores of a data folder: the one place that chooses an engine. Each is imported when it is opened."""
+"""Opens the stores of a data folder or of a database: the one place that chooses an engine, which is imported then."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from deltos.errors import StoreError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -16,8 +20,14 @@ if TYPE_CHECKING:
     from deltos.store.tokens import TokenRecords
 
 
-def open_projects(home: Path) -> ProjectStores:
+def open_projects(home: Path, database: str = "") -> ProjectStores:
     """The stores of all projects."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.projects import PostgresProjects
+
+        return PostgresProjects(lambda: shared_database(database))
     from deltos.store.sqlite.projects import SqliteProjects
 
     return SqliteProjects(home)
@@ -69,3 +79,25 @@ def open_calls(home: Path) -> CallRecords:
     from deltos.store.sqlite.calls import SqliteCalls
 
     return SqliteCalls(home)
+
+
+def describe_database(database: str) -> str:
+    """Where a database is and what its server is, once it has been connected to and brought up to date."""
+    with _driver():
+        from deltos.store.postgres.opened import shared_database
+
+    return shared_database(database).describe()
+
+
+@contextmanager
+def _driver() -> Iterator[None]:
+    """Says what to install where the driver of PostgreSQL is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+            raise
+        raise StoreError(
+            "DELTOS_DATABASE is set, but the driver of PostgreSQL is not installed",
+            hint="Install `deltos[postgres]`, or unset DELTOS_DATABASE.",
+        ) from exc

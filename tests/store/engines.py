@@ -65,7 +65,7 @@ class PostgresEngine:
         pytest.skip("PostgreSQL keeps no memory yet")
 
     def projects(self) -> ProjectStores:
-        return PostgresProjects(shared_database(self.url))
+        return PostgresProjects(lambda: shared_database(self.url))
 
     def tokens(self) -> TokenRecords:
         pytest.skip("PostgreSQL keeps no tokens yet")
