@@ -99,7 +99,9 @@ class PostgresSources:
     # ------------------------------------------------------------------ sources
 
     def sources(self) -> list[SourceRow]:
-        rows = self.database.query(f'SELECT {_SOURCE_COLUMNS} FROM docs_source ORDER BY lower(name COLLATE "C"), number')
+        rows = self.database.query(
+            f'SELECT {_SOURCE_COLUMNS} FROM docs_source ORDER BY lower(name COLLATE "C"), number'
+        )
         return [_source(row) for row in rows]
 
     def source(self, source_id: str) -> SourceRow | None:
@@ -218,9 +220,7 @@ def digest_of(url: str) -> bytes:
 
 def hold_source(connection: Connection, source_id: str) -> int | None:
     """The number of a source, whose other writers wait until this transaction ends; None when there is no such one."""
-    row = connection.execute(
-        "SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE", (source_id,)
-    ).fetchone()
+    row = connection.execute("SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE", (source_id,)).fetchone()
     return None if row is None else int(row[0])
 
 
@@ -241,8 +241,7 @@ def settle_addresses(connection: Connection, source_id: str, addresses: Sequence
     """Record what became of addresses."""
     with connection.cursor() as cursor:
         cursor.executemany(
-            "UPDATE docs_address SET state = %s, attempts = %s, reason = %s"
-            " WHERE source_id = %s AND digest = %s",
+            "UPDATE docs_address SET state = %s, attempts = %s, reason = %s WHERE source_id = %s AND digest = %s",
             [(each.state, each.attempts, each.reason, source_id, digest_of(each.url)) for each in addresses],
         )
 

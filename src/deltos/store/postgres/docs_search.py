@@ -120,5 +120,7 @@ class PostgresPassages:
 
     def _numbers(self, source_ids: Collection[str]) -> list[int]:
         """What pages and chunks know the sources by."""
-        rows = self.database.query("SELECT number FROM docs_source WHERE id = ANY(%s) ORDER BY number", (list(source_ids),))
+        rows = self.database.query(
+            "SELECT number FROM docs_source WHERE id = ANY(%s) ORDER BY number", (list(source_ids),)
+        )
         return [row[0] for row in rows]

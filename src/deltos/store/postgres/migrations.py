@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from deltos.store.postgres.calls import CALLS_001
+from deltos.store.postgres.library import LIBRARY_STEPS
+from deltos.store.postgres.memory.schema import MEMORY_001
+from deltos.store.postgres.tokens import TOKENS_001
 
-if TYPE_CHECKING:
-    from deltos.store.postgres.database import Migration
-
-SCHEMA_STEPS: tuple[Migration, ...] = ()
+SCHEMA_STEPS = (*LIBRARY_STEPS, MEMORY_001, TOKENS_001, CALLS_001)

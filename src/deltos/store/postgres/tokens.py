@@ -43,9 +43,7 @@ class PostgresTokens:
             token.created_at, token.expires_at, token.revoked_at,
         )  # fmt: skip
         with self._database.write() as connection:
-            connection.execute(
-                f"INSERT INTO access_token ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", row
-            )
+            connection.execute(f"INSERT INTO access_token ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", row)
 
     def get(self, token_id: str) -> StoredToken | None:
         rows = self._database.query(f"SELECT {_COLUMNS} FROM access_token WHERE id = %s", (token_id,))

@@ -10,23 +10,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.store.postgres.database import Migration
+from deltos.store.postgres.memory.rows import projects_of
 from deltos.store.postgres.words import owners_of
 from deltos.store.vectors import StoredVector, Unembedded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.memory.rows import Query
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
     """The table whose rows have vectors, and how their texts are read: SQL of key, text and index words of `t`.
 
-    With `is_awaited`, the table of vectors has a row without a model for each thing whose vector is still to be made.
+    `partition` is the column that it is partitioned by, which `owners` tells of keys. With `is_awaited`, the table of
+    vectors has a row without a model for each thing whose vector is still to be made.
     """
 
     table: str
+    key: str
+    partition: str
+    owners: Callable[[Query, Sequence[int]], list[int]]
     texts: str
     is_awaited: bool = False
 
@@ -50,18 +56,36 @@ class Owner:
         """
 
 
-# The heading counts twice: it says what the section is about.
+def _owners_in_keys(_query: Query, keys: Sequence[int]) -> list[int]:
+    return owners_of(keys)
+
+
 DOCS_CHUNKS = Owner(
     "docs_chunk",
+    "id",
+    "source",
+    _owners_in_keys,
+    # The heading counts twice: it says what the section is about.
     "SELECT t.id, t.section || chr(10) || t.text,"
     " t.trail_words || ' ' || t.heading_words || ' ' || t.heading_words || ' ' || t.body_words FROM docs_chunk t"
     " WHERE t.body_words IS NOT NULL",
 )
-# What a unit is called counts twice.
 API_UNITS = Owner(
     "api_unit",
+    "id",
+    "api",
+    _owners_in_keys,
+    # What a unit is called counts twice.
     "SELECT t.id, t.words_title || ' ' || t.words_title || ' ' || t.names || ' ' || t.names || ' ' || t.description"
     " || ' ' || t.details, '' FROM api_unit t WHERE t.names IS NOT NULL",
+    is_awaited=True,
+)
+OBSERVATIONS = Owner(
+    "observation",
+    "place",
+    "project",
+    projects_of,
+    "SELECT t.place, t.text, '' FROM observation t WHERE t.deleted_at IS NULL",
     is_awaited=True,
 )
 LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.sql + API_UNITS.sql)
@@ -99,13 +123,12 @@ class PostgresVectors:
         return [row[0] for row in rows]
 
     def _texts(self, keys: list[int]) -> dict[int, Unembedded]:
-        rows = self._database.query(*self._chosen(keys))
+        owner, query = self._owner, self._database.query
+        rows = query(
+            f"{owner.texts} AND t.{owner.partition} = ANY(%s) AND t.{owner.key} = ANY(%s)",
+            (owner.owners(query, keys), keys),
+        )
         return {row[0]: Unembedded(*row) for row in rows}
-
-    def _chosen(self, keys: list[int]) -> tuple[str, tuple[object, ...]]:
-        """SQL of the texts with these keys, in the partitions that they lie in."""
-        column = "source" if self._owner is DOCS_CHUNKS else "api"
-        return f"{self._owner.texts} AND t.{column} = ANY(%s) AND t.id = ANY(%s)", (owners_of(keys), keys)
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         given = dict(vectors)
@@ -141,9 +164,7 @@ class PostgresVectors:
         return [StoredVector(*row) for row in rows]
 
     def count(self, model: str) -> int:
-        [(count,)] = self._database.query(
-            f"SELECT count(*) FROM {self._owner.vectors} WHERE model = %s", (model,)
-        )
+        [(count,)] = self._database.query(f"SELECT count(*) FROM {self._owner.vectors} WHERE model = %s", (model,))
         return int(count)
 
     def numbers(self, model: str) -> set[int]:

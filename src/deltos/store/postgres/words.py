@@ -13,6 +13,7 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.digest import sha256
+from deltos.store.postgres.partitions import PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 # An id is the number of what owns it, followed by so many bits: it alone tells the partition that it lies in.
 ITEM_BITS = 32
 _LAST_OWNER = 2**31 - 1
-PARTITIONS = 8
 # The constants of FTS5's bm25(): a rarity that would be negative, how soon repetition stops to count, and how much the
 # length of a text does.
 _LEAST_IDF = 1e-6
@@ -136,9 +136,7 @@ class WordIndex:
 
     def add(self, connection: Connection, owner: int, items: Sequence[ItemWords]) -> None:
         """Index items of one owner that are not indexed."""
-        rows = sorted(
-            (term, each.item, each.length, counts) for each in items for term, counts in each.counts.items()
-        )
+        rows = sorted((term, each.item, each.length, counts) for each in items for term, counts in each.counts.items())
         columns = f"owner, term, item, length, {', '.join(self.fields)}"
         with connection.cursor() as cursor, cursor.copy(f"COPY {self.name}_posting ({columns}) FROM STDIN") as copy:
             for term, item, length, counts in rows:
