@@ -62,10 +62,16 @@ class SqliteEngine:
         return SqliteCalls(self._home)
 
 
+_opened: list[Database] = []
+
+
 class PostgresEngine:
     """An empty database of a real server; what is not kept there yet is not tested."""
 
     def __init__(self, _home: Path) -> None:
+        for database in _opened:
+            database.close()
+        _opened.clear()
         self.url = empty_database()
 
     def library(self) -> LibraryStore:
@@ -84,7 +90,8 @@ class PostgresEngine:
         return PostgresCalls(self._database())
 
     def _database(self) -> Database:
-        return Database(self.url, migrations=SCHEMA_STEPS)
+        _opened.append(Database(self.url, migrations=SCHEMA_STEPS))
+        return _opened[-1]
 
 
 ENGINES: dict[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgres": PostgresEngine}

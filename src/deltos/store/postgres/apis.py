@@ -166,7 +166,7 @@ class PostgresApis:
     def overview_ids(self) -> dict[str, int]:
         query = """SELECT a.name, u.id FROM api a JOIN api_unit u ON u.api = a.id
             AND md5(u.pointer) = md5('#') AND u.pointer = '#' AND u.kind = 'overview'"""
-        return dict(self._database.query(query))  # type: ignore[arg-type]
+        return dict(self._database.query(query))
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
         query = f"""SELECT {_UNIT_COLUMNS} FROM api_unit

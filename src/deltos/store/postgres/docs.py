@@ -85,7 +85,8 @@ class NotedClaim:
     def write_note(self, line: str) -> None:
         with self._database.write() as connection:
             connection.execute(
-                "INSERT INTO docs_claim_note VALUES (%s, %s) ON CONFLICT (source_id) DO UPDATE SET note = excluded.note",
+                "INSERT INTO docs_claim_note VALUES (%s, %s)"
+                " ON CONFLICT (source_id) DO UPDATE SET note = excluded.note",
                 (self._source_id, line.partition("\n")[0]),
             )
 
@@ -173,7 +174,8 @@ class PostgresSources:
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         rows = self.database.query(
-            f"SELECT {_ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state = 'queued' ORDER BY depth, url",
+            f"SELECT {_ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state = 'queued'"
+            " ORDER BY depth, url",
             (source_id,),
         )
         return [CrawlAddress(*row) for row in rows]
@@ -188,7 +190,7 @@ class PostgresSources:
         rows = self.database.query(
             "SELECT state, count(*) FROM docs_address WHERE source_id = %s GROUP BY state", (source_id,)
         )
-        return {state: count for state, count in rows}
+        return dict(rows)
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
         rows = self.database.query(

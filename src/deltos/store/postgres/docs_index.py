@@ -1,7 +1,7 @@
 """Pages, chunks and links of documentation, and the word indexes over them; crawls are docs' concern.
 
-Tables are partitioned by the number of the source. The id of a page or a chunk begins with it, so that whoever has an id
-names the partition too.
+Tables are partitioned by the number of the source. The id of a page or a chunk begins with it, so that whoever has an
+id names the partition too.
 """
 
 from __future__ import annotations
@@ -164,13 +164,12 @@ class PostgresPages:
         return [StoredPage(*row) for row in rows]
 
     def coming_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
-        for page_id, chunk_id, anchors in self.database.query(
+        yield from self.database.query(
             "SELECT c.page_id, c.id, c.anchors FROM docs_page p JOIN docs_chunk c"
             f" ON c.source = p.source AND c.page_id = p.id WHERE {_OF_SOURCE} AND c.{_OF_SOURCE[2:]}"
             " AND p.dropped IS NULL ORDER BY c.page_id, c.position",
             (source_id, source_id),
-        ):
-            yield page_id, chunk_id, anchors
+        )
 
     def coming_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
         for page_id, targets, texts in self.database.query(
@@ -210,7 +209,8 @@ class PostgresPages:
                 _hold(connection, source)
                 _update_chunk_links(connection, source, [c for c in chunks if owner_of(c[0]) == source])
                 connection.execute(
-                    "UPDATE docs_page SET links_in = n.links_in FROM unnest(%s::bigint[], %s::bigint[]) AS n (id, links_in)"
+                    "UPDATE docs_page SET links_in = n.links_in"
+                    " FROM unnest(%s::bigint[], %s::bigint[]) AS n (id, links_in)"
                     " WHERE docs_page.source = %s AND docs_page.id = n.id",
                     ([page[0] for page in pages], [page[1] for page in pages], source),
                 )
@@ -269,8 +269,8 @@ def _drop(connection: Connection, source: int, address: str, generation: int) ->
 
 def _insert_page(connection: Connection, source: int, generation: int, page: PageRow) -> None:
     row = connection.execute(
-        "INSERT INTO docs_page (source, id, url, address, digest, title, etag, last_modified, hash, added, link_targets,"
-        f" link_texts) VALUES (%s, {_ID}, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
+        "INSERT INTO docs_page (source, id, url, address, digest, title, etag, last_modified, hash, added,"
+        f" link_targets, link_texts) VALUES (%s, {_ID}, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
         (
             source, source, page.url, page.requested_url, digest_of(page.requested_url), page.title, page.etag,
             page.last_modified, page.hash, generation, [target for target, _ in page.links],

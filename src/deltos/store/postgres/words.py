@@ -1,6 +1,6 @@
 """Word indexes: a table of postings with the scores that SQLite's FTS5 gives, so that both engines find the same.
 
-Postings are partitioned by their owner: a documentation source or an API. How rare a word is, is counted over all owners.
+Postings are partitioned by their owner: a documentation source or an API. How rare a word is, is counted over all.
 """
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ class WordIndex:
                 copy.write_row((owner, term, item, length, *counts))
         added = Counter(row[0] for row in rows)
         connection.execute(
-            f"INSERT INTO {self.name}_term SELECT term, %s, items FROM unnest(%s::text[], %s::bigint[]) AS n (term, items)"
+            f"INSERT INTO {self.name}_term SELECT term, %s, items"
+            " FROM unnest(%s::text[], %s::bigint[]) AS n (term, items)"
             f" ON CONFLICT (term, owner) DO UPDATE SET items = {self.name}_term.items + excluded.items",
             (owner, list(added), list(added.values())),
         )

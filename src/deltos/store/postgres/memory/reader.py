@@ -56,7 +56,8 @@ class PostgresObservations:
 
     @property
     def size_bytes(self) -> int:
-        sql = "SELECT sum(pg_total_relation_size(part.relid)) FROM unnest(%s::text[]) AS t (name), pg_partition_tree(t.name::regclass) part"
+        sql = """SELECT sum(pg_total_relation_size(part.relid))
+                 FROM unnest(%s::text[]) AS t (name), pg_partition_tree(t.name::regclass) part"""
         return int(self._query(sql, (list(_TABLES),))[0][0] or 0)
 
     @property

@@ -60,4 +60,5 @@ def texts_of(joined: str) -> tuple[Clean, ...]:
 
 
 def _observation(row: Sequence[Any]) -> Observation:
-    return Observation(*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:])
+    cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
+    return Observation(*cells)

@@ -250,9 +250,7 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ what is gone, what is known elsewhere
 
     def purge(self, before: int) -> int:
-        gone = self._query(
-            "DELETE FROM observation WHERE deleted_at < %s RETURNING place, id, project, words", (before,)
-        )
+        gone = self._query("DELETE FROM observation WHERE deleted_at < %s RETURNING place, id", (before,))
         places = [row[0] for row in gone]
         with self._connection.cursor() as cursor:
             cursor.executemany(
