@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.types.string import StrDumper
+from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from deltos.errors import StoreBusy, StoreError, StoreTooNew
@@ -47,9 +47,13 @@ class Migration(NamedTuple):
     sql: str
 
 
-class _TextWithoutNul(StrDumper):
-    """Text of PostgreSQL cannot contain the character NUL: it becomes U+FFFD, as of any text that cannot be read."""
+# Text of PostgreSQL cannot contain the character NUL: it becomes U+FFFD, as in any text that cannot be read.
+class _TextWithoutNul(StrDumperUnknown):
+    def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
+        return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
 
+
+class _BinaryTextWithoutNul(StrBinaryDumper):
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
         return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
 
@@ -88,7 +92,7 @@ class Database:
         with self.errors:
             connection = self._open_here()
             if connection is not None:
-                return connection.execute(sql, values).fetchall()
+                return connection.execute(sql, values, binary=True).fetchall()
             with self._borrowed() as borrowed:
                 return self._first(borrowed, sql, values).fetchall()
 
@@ -179,6 +183,7 @@ class Database:
 
     def _configure(self, connection: Connection) -> None:
         # Plans are never kept: with the project's key in the query, only its partitions are looked at and locked.
+        connection.adapters.register_dumper(str, _BinaryTextWithoutNul)
         connection.adapters.register_dumper(str, _TextWithoutNul)
         connection.execute(f'SET search_path TO "{self.schema}"')
         connection.execute(f"SET lock_timeout TO {round(self._wait_seconds * 1000)}")
@@ -200,13 +205,13 @@ class Database:
         """Run the first statement on a borrowed connection; one that died since its last use is replaced."""
         for _ in range(self._pool.max_size):
             try:
-                return borrowed.connection.execute(sql, values)
+                return borrowed.connection.execute(sql, values, binary=True)
             except psycopg.OperationalError:
                 if not borrowed.connection.closed:
                     raise
                 self._pool.putconn(borrowed.connection)
                 borrowed.connection = self._take()
-        return borrowed.connection.execute(sql, values)
+        return borrowed.connection.execute(sql, values, binary=True)
 
     def _take(self) -> Connection:
         until = time.monotonic() + self._wait_seconds

@@ -65,17 +65,18 @@ def translated(exc: psycopg.Error, place: str) -> StoreError:
 def place_of(url: str) -> str:
     """What a database is called for a person: user, host, port and name, never the password."""
     try:
-        parts = conninfo_to_dict(url)
+        parts = {name: str(value or "") for name, value in conninfo_to_dict(url).items()}
     except psycopg.ProgrammingError:
-        # Its message repeats parts of the address, the password among them.
+        parts = {"port": "?"}
+    host, port, name = (parts.get(part, "") for part in ("host", "port", "dbname"))
+    if port.strip("0123456789,") or "@" in host + name or "/" in name:
+        # A sign of the password that was not escaped ends it early: no part of the address can be shown then.
         raise BadArgument(
             "DELTOS_DATABASE is not understood",
-            hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME; write signs like @ in a password as %40.",
-        ) from None
-    host = str(parts.get("host") or "localhost")
+            hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME; in a password, @ is %40 and / is %2F.",
+        )
     user = f"{parts['user']}@" if parts.get("user") else ""
-    port = f":{parts['port']}" if parts.get("port") else ""
-    return f"postgresql://{user}{host}{port}/{parts.get('dbname') or ''}"
+    return f"postgresql://{user}{host or 'localhost'}{f':{port}' if port else ''}/{name}"
 
 
 def _hint(hints: Mapping[str, str], code: str) -> str:
