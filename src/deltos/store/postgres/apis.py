@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
 from deltos.store.postgres.database import Migration
-from deltos.store.postgres.words import (
+from deltos.store.postgres.postings import (
     ITEM_BITS,
     WordIndex,
     ids_of_owner,

@@ -18,7 +18,7 @@ from deltos.store.postgres.docs import (
     insert_addresses,
     settle_addresses,
 )
-from deltos.store.postgres.words import (
+from deltos.store.postgres.postings import (
     ITEM_BITS,
     ItemWords,
     WordIndex,

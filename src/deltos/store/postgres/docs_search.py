@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk
 from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, VISIBLE
-from deltos.store.postgres.words import owners_of
+from deltos.store.postgres.postings import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deltos.store.postgres.database import Migration
 from deltos.store.postgres.memory.rows import projects_of
-from deltos.store.postgres.words import owners_of
+from deltos.store.postgres.postings import owners_of
 from deltos.store.vectors import StoredVector, Unembedded
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from deltos.store.observations import (
 )
 from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_places, select_session, texts_of
 from deltos.store.postgres.memory.writer import PostgresObservationsWriter
-from deltos.store.postgres.words import kept_term, stemmed_terms
+from deltos.store.postgres.postings import kept_term, stemmed_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

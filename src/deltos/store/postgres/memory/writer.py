@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.observations import Anchor, MinedFile, NewObservation, Observation, session_range
 from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_session
-from deltos.store.postgres.words import kept_term, stemmed_terms
+from deltos.store.postgres.postings import kept_term, stemmed_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
