@@ -85,6 +85,16 @@ class Server:
         """The end of what the server wrote."""
         return (self._folder / "log").read_text("utf-8", "replace")[-4000:]
 
+    def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
+        """The files of its data that have some bytes, as they are on disk after a checkpoint."""
+        with self._connected(DATABASE) as connection:
+            connection.execute("CHECKPOINT")
+        data = self._folder / "data"
+        files = [
+            path for path in data.rglob("*") if path.is_file() and path.relative_to(data).parts[0] not in leaving_out
+        ]
+        return [path for path in files if content in path.read_bytes()]
+
     def empty(self) -> None:
         """Delete every row of our schema, and count from one again."""
         with self._connected(DATABASE) as connection:
