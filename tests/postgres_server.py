@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import signal
 import socket
@@ -18,6 +17,7 @@ import sys
 import tempfile
 import time
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,35 +37,42 @@ _SETTINGS = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_
 
 
 class Server:
-    """A running server. `stop` and `start` are for tests of what happens without it; its data stays."""
+    """A running server. `kill` and `start` are for tests of what happens without it; its data stays."""
 
-    def __init__(self) -> None:
-        self._programs = _unpacked()
-        self._folder = Path(tempfile.mkdtemp(prefix="deltos-postgres-"))
+    def __init__(self, programs: Path, data: Path | None) -> None:
+        self._programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="deltos-postgres-", dir=_memory_folder()))
         self.port = _free_port()
         self._runner: subprocess.Popen[bytes] | None = None
-        self._initialise()
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        _give_away(self.folder)
+        if data is None:
+            self._initialise()
+        else:
+            shutil.copytree(data, self.folder / "data")
+            for path in (self.folder / "data").rglob("*"):
+                _give_away(path)
+            (self.folder / "data").chmod(0o700)
+            _give_away(self.folder / "data")
         self.start()
-        with self._connected("postgres") as connection:
-            connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
 
     @property
     def url(self) -> str:
         """The address of the database."""
         return self.url_of(DATABASE)
 
-    def url_of(self, database: str, *, password: str = PASSWORD) -> str:
+    def url_of(self, database: str) -> str:
         """The address of a database of the server."""
-        return f"postgresql://{USER}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://{USER}:{quote(PASSWORD, safe='')}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
         """Start it and wait until it takes connections."""
-        command = [sys.executable, __file__, str(self._programs / "postgres"), str(self._folder), str(self.port)]
+        command = [sys.executable, __file__, str(self._programs / "postgres"), str(self.folder), str(self.port)]
         self._runner = subprocess.Popen(command, stdin=subprocess.PIPE)
         until = time.monotonic() + _START_SECONDS
         while True:
             try:
-                self._connected("postgres").close()
+                self._connection = psycopg.connect(self.url_of("postgres"), autocommit=True, connect_timeout=5)
             except psycopg.OperationalError as exc:
                 if time.monotonic() > until or self._runner.poll() is not None:
                     raise RuntimeError(f"PostgreSQL does not start: {exc}\n{self.log()}") from exc
@@ -75,15 +82,28 @@ class Server:
 
     def kill(self) -> None:
         """End it at once, as a crash does; it keeps what was committed."""
+        self._end(b"kill")
+
+    def stop(self) -> None:
+        """End it in good order; its data stays."""
+        self._end(b"stop")
+
+    def _end(self, word: bytes) -> None:
         assert self._runner is not None
         assert self._runner.stdin is not None
-        self._runner.stdin.write(b"kill\n")
+        self._runner.stdin.write(word)
         self._runner.stdin.close()
         self._runner.wait(_START_SECONDS)
 
     def log(self) -> str:
         """The end of what the server wrote."""
-        return (self._folder / "log").read_text("utf-8", "replace")[-4000:]
+        return (self.folder / "log").read_text("utf-8", "replace")[-4000:]
+
+    def create_database(self) -> None:
+        """Make the database of our tests, with all our tables."""
+        assert self._connection is not None
+        self._connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
+        Database(self.url, migrations=SCHEMA_STEPS).close()
 
     def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
         """The files of its data that have some bytes, as they are on disk after a checkpoint."""
@@ -97,34 +117,36 @@ class Server:
 
     def empty(self) -> None:
         """Delete every row of our schema, and count from one again."""
-        with self._connected(DATABASE) as connection:
+        with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SET lock_timeout TO '20s'")
             tables = connection.execute(
-                """SELECT format('%%I.%%I', nspname, relname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-                   WHERE nspname = %s AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration'""",
+                """SELECT relname, relkind = 'p' FROM pg_class WHERE relnamespace = %s::regnamespace
+                   AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration'""",
                 (SCHEMA,),
             ).fetchall()
-            connection.execute("; ".join(f"DELETE FROM {table}" for (table,) in tables).encode())
+            keys = [row[0] for row in connection.execute(f"SELECT id FROM {SCHEMA}.project")]
+            # With the key of a project only its part is looked at: all parts of all tables would take a second.
+            shared = [
+                f"{SCHEMA}.{table} WHERE project = {key}" for table, is_shared in tables for key in keys if is_shared
+            ]
+            own = [f"{SCHEMA}.{table}" for table, is_shared in tables if not is_shared]
+            connection.execute("; ".join(f"DELETE FROM {rows}" for rows in [*shared, *own]).encode())
             connection.execute(
                 "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass, start_value, false)"
                 " FROM pg_sequences WHERE schemaname = %s",
                 (SCHEMA,),
             )
 
-    def _connected(self, database: str) -> psycopg.Connection[tuple[Any, ...]]:
-        return psycopg.connect(self.url_of(database), autocommit=True, connect_timeout=5)
-
     def _initialise(self) -> None:
-        password = self._folder / "password"
+        password = self.folder / "password"
         password.write_text(PASSWORD, "utf-8")
-        _give_away(self._folder)
         _give_away(password)
-        options = ("--no-sync", "--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={USER}")
+        options = ("--no-sync", "--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", "--wal-segsize=1")
         subprocess.run(
-            [self._programs / "initdb", *options, f"--pwfile={password}", f"--pgdata={self._folder / 'data'}"],
+            [self._programs / "initdb", *options, f"--username={USER}", f"--pwfile={password}", self.folder / "data"],
             check=True,
             stdout=subprocess.DEVNULL,
-            cwd=self._folder,
+            cwd=self.folder,
             env=_environment(self._programs),
             **_as_user(),
         )
@@ -132,21 +154,41 @@ class Server:
 
 @cache
 def server() -> Server:
-    """The server of this process."""
-    return Server()
-
-
-@cache
-def _migrated() -> str:
-    Database(server().url, migrations=SCHEMA_STEPS).close()
-    return server().url
+    """The server of this process, with a database that has all our tables."""
+    programs = _unpacked()
+    return Server(programs, _template(programs))
 
 
 def empty_database() -> str:
     """The address of a database with all our tables and nothing in them; the same one each time."""
-    url = _migrated()
     server().empty()
-    return url
+    return server().url
+
+
+def _template(programs: Path) -> Path:
+    """The data of a server whose database has all our tables, made when there is none of this schema yet."""
+    schema = sha256(repr((SCHEMA_STEPS, PASSWORD)).encode()).hexdigest()[:16]
+    template = programs.parents[3] / f"data-{schema}"
+    with hold_lock(_locks("template")):
+        if not template.exists():
+            making = Server(programs, None)
+            making.create_database()
+            making.stop()
+            unfinished = template.with_name(f"{template.name}.part{os.getpid()}")
+            shutil.copytree(making.folder / "data", unfinished)
+            unfinished.rename(template)
+            shutil.rmtree(making.folder)
+    return template
+
+
+def _memory_folder() -> str | None:
+    """Where files are in memory, if there is such a place: a server has a thousand of them."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def _locks(name: str) -> Path:
+    owner = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir(), f"deltos-pg0-{owner}.locks", f"{name}.lock")
 
 
 def _unpacked() -> Path:
@@ -155,7 +197,7 @@ def _unpacked() -> Path:
     stamp = binary.stat()
     owner = os.getuid() if hasattr(os, "getuid") else 0
     home = Path(tempfile.gettempdir(), f"deltos-pg0-{owner}-{stamp.st_size}")
-    with hold_lock(Path(tempfile.gettempdir(), f"{home.name}.locks", "unpack.lock")):
+    with hold_lock(_locks("unpack")):
         if not (home / "complete").exists():
             shutil.rmtree(home, ignore_errors=True)
             home.mkdir(0o755)
@@ -213,7 +255,7 @@ def _free_port() -> int:
 def _run(program: str, folder: Path, port: str) -> None:
     """Run a server until standard input ends, which it does with the test process; then remove its data.
 
-    Where the last word was `kill`, it dies as in a crash, and its data stays.
+    Told to `stop` before, it leaves its data; told `kill`, it dies as in a crash, and leaves them too.
     """
     command = [program, "-D", str(folder / "data"), "-p", port, "-c", "listen_addresses=127.0.0.1"]
     if sys.platform != "win32":
@@ -224,13 +266,13 @@ def _run(program: str, folder: Path, port: str) -> None:
         running = subprocess.Popen(
             command, stdout=log, stderr=log, cwd=folder, env=_environment(Path(program).parent), **_as_user()
         )
-        last = re.sub(r"\s", "", sys.stdin.read())
+        last = sys.stdin.read()
         if last == "kill":
             running.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGQUIT)
         else:
             running.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
         running.wait()
-    if last != "kill":
+    if not last:
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import pytest
-
 from deltos.store.postgres.calls import PostgresCalls
 from deltos.store.postgres.database import Database
 from deltos.store.postgres.library import PostgresLibrary
 from deltos.store.postgres.memory.reader import PostgresObservations
 from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.postgres.opened import shared_database
+from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.tokens import PostgresTokens
 from deltos.store.sqlite.calls import SqliteCalls
 from deltos.store.sqlite.library import SqliteLibrary
@@ -81,7 +81,7 @@ class PostgresEngine:
         return PostgresObservations(self._database())
 
     def projects(self) -> ProjectStores:
-        pytest.skip("PostgreSQL keeps no projects yet")
+        return PostgresProjects(shared_database(self.url))
 
     def tokens(self) -> TokenRecords:
         return PostgresTokens(self._database())

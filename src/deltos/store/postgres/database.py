@@ -66,13 +66,16 @@ class _Borrowed:
 
 
 class Database:
-    """A migrated schema of a PostgreSQL database, through a bounded pool of connections."""
+    """A migrated schema of a PostgreSQL database, through a bounded pool of connections.
+
+    With `migrations` None it is used as it is: by a process that another one started on it.
+    """
 
     def __init__(
         self,
         url: str,
         *,
-        migrations: Sequence[Migration],
+        migrations: Sequence[Migration] | None,
         schema: str = SCHEMA,
         pool_size: int = POOL_SIZE,
         wait_seconds: float = WAIT_SECONDS,
@@ -83,9 +86,15 @@ class Database:
         self._url = _complete(url)
         self._wait_seconds = wait_seconds
         self._local = threading.local()
-        with self.errors:
-            self._prepare(migrations)
+        if migrations is not None:
+            with self.errors:
+                self._prepare(migrations)
         self._pool = self._open_pool(pool_size)
+
+    @property
+    def opening(self) -> tuple[str, str]:
+        """What another process needs to open it too: the address, with the password, and the schema."""
+        return self._url, self.schema
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one query: in this thread's snapshot or transaction if it has one."""

@@ -1,13 +1,13 @@
 """Tables that all projects share, divided by the project's key: a query that names it looks at one part alone.
 
-Sixteen parts: a team's few hundred projects spread over them, so that vacuuming or rewriting one part leaves the others
-alone, and the catalogue that each connection keeps in memory stays small. Their number is fixed: every table is divided
-alike, so that rows of one project that belong together are in parts of the same number.
+Eight parts: the tens or hundreds of projects of a team spread over them, so that vacuuming or rewriting one part leaves
+the others alone, and the catalogue that each connection keeps in memory stays small. Their number is fixed: every table
+is divided alike, so that rows of one project that belong together are in parts of the same number.
 """
 
 from __future__ import annotations
 
-PARTITIONS = 16
+PARTITIONS = 8
 
 
 def partitioned(table: str, columns: str) -> str:
