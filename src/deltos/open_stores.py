@@ -1,5 +1,4 @@
-"""Opens stores in a data folder or a PostgreSQL database: the one place that chooses an engine. Each is imported
-when it is opened."""
+"""Opens the stores of a data folder or of a database: the one place that chooses an engine, which is imported then."""
 
 from __future__ import annotations
 
@@ -21,8 +20,14 @@ if TYPE_CHECKING:
     from deltos.store.tokens import TokenRecords
 
 
-def open_projects(home: Path) -> ProjectStores:
+def open_projects(home: Path, database: str = "") -> ProjectStores:
     """The stores of all projects."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.projects import PostgresProjects
+
+        return PostgresProjects(lambda: shared_database(database))
     from deltos.store.sqlite.projects import SqliteProjects
 
     return SqliteProjects(home)
@@ -102,6 +107,14 @@ def open_calls(home: Path, database: str = "") -> CallRecords:
     from deltos.store.sqlite.calls import SqliteCalls
 
     return SqliteCalls(home)
+
+
+def describe_database(database: str) -> str:
+    """Where a database is and what its server is, once it has been connected to and brought up to date."""
+    with _driver():
+        from deltos.store.postgres.opened import shared_database
+
+    return shared_database(database).describe()
 
 
 @contextmanager

@@ -81,7 +81,7 @@ class PostgresEngine:
         return PostgresObservations(self._database())
 
     def projects(self) -> ProjectStores:
-        return PostgresProjects(shared_database(self.url))
+        return PostgresProjects(lambda: shared_database(self.url))
 
     def tokens(self) -> TokenRecords:
         return PostgresTokens(self._database())

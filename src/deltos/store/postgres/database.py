@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 import threading
@@ -95,6 +96,17 @@ class Database:
     def opening(self) -> tuple[str, str]:
         """What another process needs to open it too: the address, with the password, and the schema."""
         return self._url, self.schema
+
+    def beside(self) -> Database:
+        """The same database with transactions of its own: for stores that are used beside others in one thread."""
+        other = copy.copy(self)
+        other._local = threading.local()  # noqa: SLF001 (one of us)
+        return other
+
+    def describe(self) -> str:
+        """Where it is and what its server is, for a person."""
+        ((version,),) = self.query("SHOW server_version")
+        return f"{self.place}, PostgreSQL {version}"
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one query: in this thread's snapshot or transaction if it has one."""

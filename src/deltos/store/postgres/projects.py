@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from deltos.store.postgres.tables import project_name
 from deltos.store.project import KnownIndex, SetAside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltos.store.postgres.database import Database
 
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors place node
@@ -22,11 +25,16 @@ _TABLES = """word word_total meta file skipped folder failure chunk definition f
 class PostgresProjects:
     """Implements `store.project.ProjectStores`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, opened: Callable[[], Database]) -> None:
+        self._opened = opened
+
+    @cached_property
+    def _database(self) -> Database:
+        """Connected to when it is first needed: a server starts without it."""
+        return self._opened().beside()
 
     def store_of(self, root: Path) -> PostgresProject:
-        return PostgresProject(self._database, project_name(root))
+        return PostgresProject(self._opened().beside(), project_name(root))
 
     def known(self) -> list[KnownIndex]:
         with self._database.snapshot():
