@@ -302,7 +302,7 @@ def _write_chunk_words(connection: Connection, source: int, chunks: Sequence[Doc
     CHUNK_WORDS.add(
         connection,
         source,
-        [_chunk_words(c.chunk_id, (c.heading, c.trail, c.anchors, c.links, c.body)) for c in chunks],
+        [chunk_words(c.chunk_id, (c.heading, c.trail, c.anchors, c.links, c.body)) for c in chunks],
     )
 
 
@@ -324,12 +324,12 @@ def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tu
         " ORDER BY id",
         (source, list(links)),
     ).fetchall()
-    CHUNK_WORDS.remove(connection, source, [_chunk_words(chunk_id, words) for chunk_id, *words in before])
+    CHUNK_WORDS.remove(connection, source, [chunk_words(chunk_id, words) for chunk_id, *words in before])
     CHUNK_WORDS.add(
         connection,
         source,
         [
-            _chunk_words(chunk_id, (heading, trail, anchors, links[chunk_id], body))
+            chunk_words(chunk_id, (heading, trail, anchors, links[chunk_id], body))
             for chunk_id, heading, trail, anchors, _, body in before
         ],
     )
@@ -341,7 +341,8 @@ def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tu
     )
 
 
-def _chunk_words(chunk_id: int, texts: Sequence[str]) -> ItemWords:
+def chunk_words(chunk_id: int, texts: Sequence[str]) -> ItemWords:
+    """The words of a chunk, field by field: heading, trail, anchors, links, body."""
     return CHUNK_WORDS.words_of(chunk_id, texts, _CHUNK_FIELDS)
 
 
@@ -368,7 +369,7 @@ def _delete_some(connection: Connection, source: int, pages: list[int]) -> None:
         " RETURNING id, title_words, heading_words, body_words, is_indexed",
         (source, pages),
     ).fetchall()
-    indexed = [_chunk_words(chunk_id, words) for chunk_id, *words in chunks if words[-1] is not None]
+    indexed = [chunk_words(chunk_id, words) for chunk_id, *words in chunks if words[-1] is not None]
     if indexed:
         CHUNK_WORDS.remove(connection, source, indexed)
     indexed = [PAGE_WORDS.words_of(page_id, words) for page_id, *words, is_indexed in gone if is_indexed]
