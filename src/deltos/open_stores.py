@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.calls import CallRecords
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
+    from deltos.store.postgres.check import Health
     from deltos.store.project import ProjectStores
     from deltos.store.sqlite.foreign import ForeignTables
     from deltos.store.tokens import TokenRecords
@@ -115,6 +116,15 @@ def describe_database(database: str) -> str:
         from deltos.store.postgres.opened import shared_database
 
     return shared_database(database).describe()
+
+
+def examine_database(database: str) -> Health:
+    """How much a database keeps, and what of its server's settings is risky."""
+    with _driver():
+        from deltos.store.postgres.check import examine
+        from deltos.store.postgres.opened import shared_database
+
+    return examine(shared_database(database))
 
 
 @contextmanager

@@ -110,11 +110,8 @@ class PostgresSources:
         return _source(rows[0]) if rows else None
 
     def add_source(self, source: SourceRow) -> None:
-        values = [getattr(source, name) for name in _SOURCE_FIELDS]
-        values = [json.dumps(value) if isinstance(value, tuple) else value for value in values]
-        marks = ", ".join(["%s"] * len(values))
         with self.database.write() as connection:
-            connection.execute(f"INSERT INTO docs_source ({_SOURCE_COLUMNS}) VALUES ({marks})", values)
+            insert_source(connection, source)
 
     def set_version(self, source_id: str, version: str) -> None:
         with self.database.write() as connection:
@@ -213,6 +210,14 @@ class PostgresSources:
             (source_id,),
         )
         return str(rows[0][0]).partition("\n")[0] if rows else ""
+
+
+def insert_source(connection: Connection, source: SourceRow) -> None:
+    """Record a new source."""
+    values = [getattr(source, name) for name in _SOURCE_FIELDS]
+    values = [json.dumps(value) if isinstance(value, tuple) else value for value in values]
+    marks = ", ".join(["%s"] * len(values))
+    connection.execute(f"INSERT INTO docs_source ({_SOURCE_COLUMNS}) VALUES ({marks})", values)
 
 
 def digest_of(url: str) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import NewUnit, UnitRow, WordsRow
 from deltos.store.documents import CrawlAddress
-from deltos.store.sqlite.docs import insert_addresses
+from deltos.store.sqlite.docs import insert_addresses, insert_source
 from deltos.store.transfer import CarriedApi, CarriedChunk, CarriedPage, CarriedSource
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ class SqliteLibraryTransfer:
     def __init__(self, library: SqliteLibrary) -> None:
         self._library = library
 
-    def is_empty(self) -> bool:
-        """Whether there is nothing yet."""
-        return not self._library.sources.sources() and not self._library.apis.apis()
+    def names(self) -> set[str]:
+        """The ids of the sources and the names of the APIs, in lower case, that are there."""
+        sources, apis = self._library.sources.sources(), self._library.apis.apis()
+        return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
 
     def sources(self) -> Iterator[CarriedSource]:
         """Every documentation source."""
@@ -53,9 +54,9 @@ class SqliteLibraryTransfer:
             yield CarriedApi(api, tuple(_unit(row) for row in connection.execute(query, (api.id,))))
 
     def add_source(self, carried: CarriedSource) -> None:
-        """Write a source that is not there yet."""
-        self._library.sources.add_source(carried.source)
+        """Write a source that is not there yet, all of it or nothing."""
         with self._library.database.write() as connection:
+            insert_source(connection, carried.source)
             if (crawl := carried.crawl) is not None:
                 connection.execute(
                     "INSERT INTO docs_crawl VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _COLUMNS = ", ".join(CarriedObservation._fields[:20])
 _SESSION = ", ".join(CarriedSession._fields)
 _ROWS_AT_ONCE = 500
+_AWAITED = ("", b"")
 
 
 class PostgresMemoryTransfer:
@@ -122,7 +123,7 @@ def _add(connection: Connection, rows: Sequence[CarriedObservation]) -> None:
     _copy(
         connection,
         "observation_vector (key, model, data)",
-        [(row.place, *(row.vector or ("", b""))) for row, _ in live],
+        [(row.place, *(row.vector or _AWAITED)) for row, _ in live],
     )
     _copy(
         connection,
