@@ -34,6 +34,13 @@ _NOBODY = 65_534
 _START_SECONDS = 60.0
 # Nothing has to survive a crash of the machine; what was committed survives one of the server.
 _SETTINGS = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=64MB")
+# By the column that a table is divided by: what tells all of its values.
+_PARTITION_KEYS = {
+    "project": (f"SELECT id FROM {SCHEMA}.project", f"SELECT key FROM {SCHEMA}.memory_project"),
+    "source": (f"SELECT number FROM {SCHEMA}.docs_source",),
+    "api": (f"SELECT id FROM {SCHEMA}.api",),
+    "owner": (f"SELECT number FROM {SCHEMA}.docs_source", f"SELECT id FROM {SCHEMA}.api"),
+}
 
 
 class Server:
@@ -105,21 +112,36 @@ class Server:
         self._connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
         Database(self.url, migrations=SCHEMA_STEPS).close()
 
+    def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
+        """The files of its data that have some bytes, as they are on disk after a checkpoint."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+        data = self.folder / "data"
+        files = [
+            path for path in data.rglob("*") if path.is_file() and path.relative_to(data).parts[0] not in leaving_out
+        ]
+        return [path for path in files if content in path.read_bytes()]
+
     def empty(self) -> None:
         """Delete every row of our schema, and count from one again."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SET lock_timeout TO '20s'")
             tables = connection.execute(
-                """SELECT relname, relkind = 'p' FROM pg_class WHERE relnamespace = %s::regnamespace
+                """SELECT relname, attname FROM pg_class LEFT JOIN pg_partitioned_table ON partrelid = pg_class.oid
+                   LEFT JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]
+                   WHERE relnamespace = %s::regnamespace
                    AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration'""",
                 (SCHEMA,),
             ).fetchall()
-            keys = [row[0] for row in connection.execute(f"SELECT id FROM {SCHEMA}.project")]
-            # With the key of a project only its part is looked at: all parts of all tables would take a second.
+            keys = {
+                column: sorted({row[0] for sql in asked for row in connection.execute(sql.encode())})
+                for column, asked in _PARTITION_KEYS.items()
+            }
+            # With its keys only those parts of a table are looked at: all parts of all tables would take a second.
             shared = [
-                f"{SCHEMA}.{table} WHERE project = {key}" for table, is_shared in tables for key in keys if is_shared
+                f"{SCHEMA}.{table} WHERE {column} = {key}" for table, column in tables if column for key in keys[column]
             ]
-            own = [f"{SCHEMA}.{table}" for table, is_shared in tables if not is_shared]
+            own = [f"{SCHEMA}.{table}" for table, column in tables if not column]
             connection.execute("; ".join(f"DELETE FROM {rows}" for rows in [*shared, *own]).encode())
             connection.execute(
                 "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass, start_value, false)"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.calls import CallRecords
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
+    from deltos.store.postgres.check import Health
     from deltos.store.project import ProjectStores
     from deltos.store.sqlite.foreign import ForeignTables
     from deltos.store.tokens import TokenRecords
@@ -33,22 +34,38 @@ def open_projects(home: Path, database: str = "") -> ProjectStores:
     return SqliteProjects(home)
 
 
-def open_library(home: Path) -> LibraryStore:
+def open_library(home: Path, database: str = "") -> LibraryStore:
     """Documentation and API descriptions."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.library import PostgresLibrary
+            from deltos.store.postgres.opened import shared_database
+
+        return PostgresLibrary(shared_database(database, "library"))
     from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
 
     return SqliteLibrary(home / FILE_NAME)
 
 
-def has_library(home: Path) -> bool:
-    """Whether anything was ever kept in the library."""
+def has_library(home: Path, database: str = "") -> bool:
+    """Whether anything may ever have been kept in the library."""
+    if database:
+        return True
     from deltos.store.sqlite.library import FILE_NAME
 
     return (home / FILE_NAME).exists()
 
 
-def open_observations(home: Path, *, busy_timeout_seconds: float | None = None) -> Observations:
+def open_observations(home: Path, database: str = "", *, busy_timeout_seconds: float | None = None) -> Observations:
     """What memory keeps; another writer is waited for so long, or as long as elsewhere."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.memory.reader import PostgresObservations
+            from deltos.store.postgres.opened import hurried_database, shared_database
+
+        if busy_timeout_seconds is None:
+            return PostgresObservations(shared_database(database, "memory"))
+        return PostgresObservations(hurried_database(database, busy_timeout_seconds))
     from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
     from deltos.store.sqlite.memory.reader import SqliteObservations
 
@@ -67,15 +84,27 @@ def open_foreign_tables(path: Path) -> AbstractContextManager[ForeignTables]:
     return foreign_tables(path)
 
 
-def open_tokens(home: Path) -> TokenRecords:
+def open_tokens(home: Path, database: str = "") -> TokenRecords:
     """Access tokens."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.tokens import PostgresTokens
+
+        return PostgresTokens(shared_database(database, "access"))
     from deltos.store.sqlite.tokens import SqliteTokens
 
     return SqliteTokens(home)
 
 
-def open_calls(home: Path) -> CallRecords:
+def open_calls(home: Path, database: str = "") -> CallRecords:
     """The ring of the last calls of tools."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.calls import PostgresCalls
+            from deltos.store.postgres.opened import shared_database
+
+        return PostgresCalls(shared_database(database, "access"))
     from deltos.store.sqlite.calls import SqliteCalls
 
     return SqliteCalls(home)
@@ -87,6 +116,15 @@ def describe_database(database: str) -> str:
         from deltos.store.postgres.opened import shared_database
 
     return shared_database(database).describe()
+
+
+def examine_database(database: str) -> Health:
+    """How much a database keeps, and what of its server's settings is risky."""
+    with _driver():
+        from deltos.store.postgres.check import examine
+        from deltos.store.postgres.opened import shared_database
+
+    return examine(shared_database(database))
 
 
 @contextmanager

@@ -167,6 +167,17 @@ class Database:
                 row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_number(key),)).fetchone()
             yield bool(row and row[0])
 
+    def rewrite(self, tables: Sequence[str]) -> bool:
+        """Write tables anew, without anything that was deleted from them; False while another uses one of them."""
+        try:
+            with self.errors, closing(self._connect()) as connection:
+                connection.execute(f"SET lock_timeout TO {round(_PROBE_SECONDS * 1000)}")
+                for table in tables:
+                    connection.execute(f"VACUUM (FULL) {table}".encode())
+        except StoreBusy:
+            return False
+        return True
+
     def close(self) -> None:
         """Close all connections; what other threads still run is finished, and then they have none."""
         self._pool.close(timeout=_PROBE_SECONDS)
