@@ -55,7 +55,7 @@ class OpenedDomains:
         self._owns_workers = workers is None
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()  # who only searches does not pay for it
         self.projects = Projects(
-            open_projects(config.home),
+            open_projects(config.home, config.database),
             (CodeIndexer(makes_vectors=config.searches_by_meaning), *graph),
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
@@ -73,7 +73,7 @@ class OpenedDomains:
         """What was learned; its file is opened when first asked for."""
         from deltos.domains.memory.memory import Memory
 
-        store = open_observations(self.config.home)
+        store = open_observations(self.config.home, self.config.database)
         self._closing.callback(store.close)
         meaning = cache(lambda: self._inner_meaning(store.vectors))
         memory = Memory(store, meaning=meaning, files_defining=self._files_defining)
@@ -106,7 +106,7 @@ class OpenedDomains:
     @cached_property
     def library(self) -> LibraryStore:
         """The store of documentation and API descriptions."""
-        library = open_library(self.config.home)
+        library = open_library(self.config.home, self.config.database)
         self._closing.callback(library.close)
         return library
 
@@ -281,7 +281,7 @@ class App:
             return None
         from deltos.call_log import CallLog
 
-        log = CallLog(lambda: open_calls(self.config.home))
+        log = CallLog(lambda: open_calls(self.config.home, self.config.database))
         self._closing.callback(log.close)
         return log
 
@@ -294,7 +294,7 @@ class App:
 
     def resume(self) -> None:
         """Go on with background work that an earlier process left unfinished."""
-        if "docs" in self.config.toolsets and has_library(self.config.home):
+        if "docs" in self.config.toolsets and has_library(self.config.home, self.config.database):
             self.domains.docs.library.crawls.resume()
 
     def close(self) -> None:

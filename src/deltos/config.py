@@ -51,6 +51,7 @@ class Config:
     browser: str = ""
     keeps_calls: bool = True  # the ring of the last calls, for the page
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
+    database: str = field(default="", repr=False)  # the address of a PostgreSQL database, with its password
 
     @property
     def searches_by_meaning(self) -> bool:
@@ -78,6 +79,7 @@ class Config:
             browser=environ.get("DELTOS_BROWSER", ""),
             keeps_calls=environ.get("DELTOS_CALL_LOG", "").strip() not in ("0", "off", "false"),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
+            database=environ.get("DELTOS_DATABASE", "").strip(),
         )
 
 

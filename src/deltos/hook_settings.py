@@ -20,6 +20,7 @@ class HookSettings(NamedTuple):
     home: Path
     speaks: bool = True
     context_tokens: int = CONTEXT_TOKENS
+    database: str = ""  # the address of a PostgreSQL database
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "HookSettings":
@@ -27,7 +28,12 @@ class HookSettings(NamedTuple):
         home = data_folder(environ)
         toolsets = environ.get("DELTOS_TOOLSETS", "") or _read(home / TOOLSETS_FILE)
         wanted = {name.strip().lower() for name in toolsets.split(",") if name.strip()}
-        return cls(home, not wanted or "memory" in wanted, _context_tokens(environ.get("DELTOS_CONTEXT_TOKENS", "")))
+        return cls(
+            home,
+            not wanted or "memory" in wanted,
+            _context_tokens(environ.get("DELTOS_CONTEXT_TOKENS", "")),
+            environ.get("DELTOS_DATABASE", "").strip(),
+        )
 
     def is_off(self, project_id: str, root: Path) -> bool:
         """Whether memory is switched off for a project, by its identity or, as that may change, by its folder."""

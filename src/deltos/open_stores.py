@@ -1,44 +1,71 @@
-"""Opens the stores of a data folder: the one place that chooses an engine. Each is imported when it is opened."""
+"""Opens the stores of a data folder or of a database: the one place that chooses an engine, which is imported then."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from deltos.errors import StoreError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from deltos.store.calls import CallRecords
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
+    from deltos.store.postgres.check import Health
     from deltos.store.project import ProjectStores
     from deltos.store.sqlite.foreign import ForeignTables
     from deltos.store.tokens import TokenRecords
 
 
-def open_projects(home: Path) -> ProjectStores:
+def open_projects(home: Path, database: str = "") -> ProjectStores:
     """The stores of all projects."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.projects import PostgresProjects
+
+        return PostgresProjects(lambda: shared_database(database))
     from deltos.store.sqlite.projects import SqliteProjects
 
     return SqliteProjects(home)
 
 
-def open_library(home: Path) -> LibraryStore:
+def open_library(home: Path, database: str = "") -> LibraryStore:
     """Documentation and API descriptions."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.library import PostgresLibrary
+            from deltos.store.postgres.opened import shared_database
+
+        return PostgresLibrary(shared_database(database, "library"))
     from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
 
     return SqliteLibrary(home / FILE_NAME)
 
 
-def has_library(home: Path) -> bool:
-    """Whether anything was ever kept in the library."""
+def has_library(home: Path, database: str = "") -> bool:
+    """Whether anything may ever have been kept in the library."""
+    if database:
+        return True
     from deltos.store.sqlite.library import FILE_NAME
 
     return (home / FILE_NAME).exists()
 
 
-def open_observations(home: Path, *, busy_timeout_seconds: float | None = None) -> Observations:
+def open_observations(home: Path, database: str = "", *, busy_timeout_seconds: float | None = None) -> Observations:
     """What memory keeps; another writer is waited for so long, or as long as elsewhere."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.memory.reader import PostgresObservations
+            from deltos.store.postgres.opened import hurried_database, shared_database
+
+        if busy_timeout_seconds is None:
+            return PostgresObservations(shared_database(database, "memory"))
+        return PostgresObservations(hurried_database(database, busy_timeout_seconds))
     from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
     from deltos.store.sqlite.memory.reader import SqliteObservations
 
@@ -57,15 +84,58 @@ def open_foreign_tables(path: Path) -> AbstractContextManager[ForeignTables]:
     return foreign_tables(path)
 
 
-def open_tokens(home: Path) -> TokenRecords:
+def open_tokens(home: Path, database: str = "") -> TokenRecords:
     """Access tokens."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.tokens import PostgresTokens
+
+        return PostgresTokens(shared_database(database, "access"))
     from deltos.store.sqlite.tokens import SqliteTokens
 
     return SqliteTokens(home)
 
 
-def open_calls(home: Path) -> CallRecords:
+def open_calls(home: Path, database: str = "") -> CallRecords:
     """The ring of the last calls of tools."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.calls import PostgresCalls
+            from deltos.store.postgres.opened import shared_database
+
+        return PostgresCalls(shared_database(database, "access"))
     from deltos.store.sqlite.calls import SqliteCalls
 
     return SqliteCalls(home)
+
+
+def describe_database(database: str) -> str:
+    """Where a database is and what its server is, once it has been connected to and brought up to date."""
+    with _driver():
+        from deltos.store.postgres.opened import shared_database
+
+    return shared_database(database).describe()
+
+
+def examine_database(database: str) -> Health:
+    """How much a database keeps, and what of its server's settings is risky."""
+    with _driver():
+        from deltos.store.postgres.check import examine
+        from deltos.store.postgres.opened import shared_database
+
+    return examine(shared_database(database))
+
+
+@contextmanager
+def _driver() -> Iterator[None]:
+    """Says what to install where the driver of PostgreSQL is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+            raise
+        raise StoreError(
+            "DELTOS_DATABASE is set, but the driver of PostgreSQL is not installed",
+            hint="Install `deltos[postgres]`, or unset DELTOS_DATABASE.",
+        ) from exc

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from deltos.store.postgres.calls import PostgresCalls
+from deltos.store.postgres.database import Database
+from deltos.store.postgres.library import PostgresLibrary
+from deltos.store.postgres.memory.reader import PostgresObservations
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.postgres.opened import shared_database
+from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.postgres.tokens import PostgresTokens
+from deltos.store.sqlite.calls import SqliteCalls
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.store.sqlite.tokens import SqliteTokens
+from tests.postgres_server import empty_database
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from deltos.store.calls import CallRecords
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
     from deltos.store.project import ProjectStores
@@ -25,6 +37,7 @@ class Engine(Protocol):
     def observations(self) -> Observations: ...
     def projects(self) -> ProjectStores: ...
     def tokens(self) -> TokenRecords: ...
+    def calls(self) -> CallRecords: ...
 
 
 class SqliteEngine:
@@ -45,5 +58,40 @@ class SqliteEngine:
     def tokens(self) -> TokenRecords:
         return SqliteTokens(self._home)
 
+    def calls(self) -> CallRecords:
+        return SqliteCalls(self._home)
 
-ENGINES = {"sqlite": SqliteEngine}
+
+_opened: list[Database] = []
+
+
+class PostgresEngine:
+    """An empty database of a real server; what is not kept there yet is not tested."""
+
+    def __init__(self, _home: Path) -> None:
+        for database in _opened:
+            database.close()
+        _opened.clear()
+        self.url = empty_database()
+
+    def library(self) -> LibraryStore:
+        return PostgresLibrary(self._database(), now=lambda: 1.0)
+
+    def observations(self) -> Observations:
+        return PostgresObservations(self._database())
+
+    def projects(self) -> ProjectStores:
+        return PostgresProjects(lambda: shared_database(self.url))
+
+    def tokens(self) -> TokenRecords:
+        return PostgresTokens(self._database())
+
+    def calls(self) -> CallRecords:
+        return PostgresCalls(self._database())
+
+    def _database(self) -> Database:
+        _opened.append(Database(self.url, migrations=SCHEMA_STEPS))
+        return _opened[-1]
+
+
+ENGINES: dict[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgres": PostgresEngine}

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.open_stores import open_calls
 from deltos.store.calls import MOST_CALLS, CallRecord
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.store.engines import Engine
 
 
 def call(number: int) -> CallRecord:
     return CallRecord(float(number), "search", "raw", "{}", 0.5, number, number + 1, is_error=number % 2 == 0)
 
 
-def test_the_last_calls_of_two_writers_are_kept_newest_first(tmp_path: Path) -> None:
-    one, other = open_calls(tmp_path), open_calls(tmp_path)
+def test_the_last_calls_of_two_writers_are_kept_newest_first(engine: Engine) -> None:
+    one, other = engine.calls(), engine.calls()
     for number in range(MOST_CALLS + 20):
         (one if number % 2 else other).add(call(number))
     assert one.newest(3) == [call(MOST_CALLS + 19 - number) for number in range(3)]

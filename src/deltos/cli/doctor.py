@@ -53,7 +53,8 @@ def add_commands(subparsers: Subparsers) -> None:
 
 def _doctor(arguments: argparse.Namespace) -> int:
     findings = []
-    for finding in examine(Config.from_environment().home):
+    config = Config.from_environment()
+    for finding in examine(config.home, config.database):
         findings.append(finding)
         if arguments.json:
             fix = {"fix": finding.fix} if finding.fix else {}
@@ -92,7 +93,7 @@ def _mend(findings: list[Finding], arguments: argparse.Namespace) -> bool:
     return True
 
 
-def examine(home: Path) -> Iterator[Finding]:
+def examine(home: Path, database: str = "") -> Iterator[Finding]:
     """Everything worth knowing, one finding at a time."""
     python = f"Python {platform.python_version()} on {sys.platform}"
     yield Finding("deltos", ok=True, detail=f"{_version('deltos')}, {python}")
@@ -102,7 +103,13 @@ def examine(home: Path) -> Iterator[Finding]:
     yield _grammars()
     yield _disk(home)
     yield from _indexes(home)
-    yield from _superfluous(home)
+    usable = True
+    if database:
+        found = _database(database)
+        usable = found.ok
+        yield found
+    if usable:
+        yield from _superfluous(home, database)
     yield from _clients()
 
 
@@ -208,11 +215,22 @@ def _rewriter(client: Client, machine: Machine, found: Presence, launch: Launch)
     return rewrite
 
 
-def _superfluous(home: Path) -> Iterator[Finding]:
+def _database(url: str) -> Finding:
+    """Whether the database of projects can be used; the address is never shown with its password."""
+    from deltos.errors import DeltosError
+    from deltos.open_stores import describe_database
+
+    try:
+        return Finding("database", ok=True, detail=describe_database(url))
+    except DeltosError as exc:
+        return Finding("database", ok=False, detail=str(exc))
+
+
+def _superfluous(home: Path, database: str) -> Iterator[Finding]:
     from deltos.cli.forget_project import superfluous
     from deltos.open_stores import open_projects
 
-    for removal in superfluous(open_projects(home)):
+    for removal in superfluous(open_projects(home, database)):
         size = f"{removal.size_bytes / 1_000_000:.1f} MB"
         name = "set aside" if "set aside" in removal.what else "stale"
         yield Finding(

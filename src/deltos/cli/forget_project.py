@@ -37,7 +37,7 @@ def add_commands(subparsers: Subparsers) -> None:
 def _forget(arguments: argparse.Namespace) -> int:
     if not all(word.strip() for word in arguments.projects or [""]):  # an empty variable must not mean this folder
         raise BadArgument("Which project?", hint="`deltos status` lists them.")
-    stores = open_projects(Config.from_environment().home)
+    stores = _stores()
     indexes = stores.known()
     chosen: dict[str, KnownIndex] = {}
     for word in arguments.projects:
@@ -53,7 +53,12 @@ def _forget(arguments: argparse.Namespace) -> int:
 
 
 def _gc(arguments: argparse.Namespace) -> int:
-    return _remove(superfluous(open_projects(Config.from_environment().home)), arguments)
+    return _remove(superfluous(_stores()), arguments)
+
+
+def _stores() -> ProjectStores:
+    config = Config.from_environment()
+    return open_projects(config.home, config.database)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, NoReturn, TextIO
 
     from deltos.domains.memory.memory import Memory
+    from deltos.hook_settings import HookSettings
 
 _USAGE = """\
 usage: deltos hook EVENT
@@ -88,7 +89,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     raw = stdin.read(LARGEST_INPUT + 1)
     with ExitStack() as opened:
         return capture_into(
-            lambda: opened.enter_context(_memory(settings.home)),
+            lambda: opened.enter_context(_memory(settings)),
             event_name,
             raw,
             folder=Path.cwd(),
@@ -98,11 +99,11 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 
 
 @contextmanager
-def _memory(home: Path) -> Iterator[Memory]:
+def _memory(settings: HookSettings) -> Iterator[Memory]:
     from deltos.domains.memory.memory import Memory
     from deltos.open_stores import open_observations
 
-    store = open_observations(home, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
+    store = open_observations(settings.home, settings.database, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
     try:
         yield Memory(store)
     finally:

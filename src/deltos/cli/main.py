@@ -31,6 +31,7 @@ _COMMANDS = {
     "install": "install",
     "uninstall": "install",
     "token": "token",
+    "db": "db",
     "toolsets": "toolsets",
     "completion": "completion",
 }

@@ -99,7 +99,8 @@ def lifetime_seconds(text: str) -> int | None:
 
 @contextmanager
 def _opened() -> Iterator[TokenRecords]:
-    store = open_tokens(Config.from_environment().home)
+    config = Config.from_environment()
+    store = open_tokens(config.home, config.database)
     try:
         yield store
     finally:

@@ -31,6 +31,7 @@ from importlib import import_module
 sys.exit(import_module(module).main())
 """
 _IS_KNOWN = "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
+_DATABASE = "DELTOS_DATABASE"  # with its password
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -48,8 +49,8 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def parser_environment() -> dict[str, str]:
-    """The same for a child that only parses: no login of the user is its business."""
-    return {name: value for name, value in environment().items() if not name.startswith(PREFIX)}
+    """The same for a child that only parses: no login of the user, nor the database's, is its business."""
+    return {name: value for name, value in environment().items() if not name.startswith((PREFIX, _DATABASE))}
 
 
 def fixed_folder() -> str:

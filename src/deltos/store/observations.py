@@ -315,11 +315,13 @@ class Observations(Protocol):
     def count(self, project_keys: Sequence[int]) -> int:
         """How many observations these projects have; forgotten ones count too, which ranking does not mind."""
 
-    def frequency(self, words: Sequence[str], *, at_most: int) -> int:
-        """How many observations have any of `words`; counting stops at `at_most`."""
+    def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
+        """How many observations of these projects, or of all, have any of `words`; counting stops at `at_most`."""
 
-    def places_with(self, words: Sequence[str], *, at_most: int) -> list[int]:
-        """The places of observations that have any of `words`, newest sessions first."""
+    def places_with(
+        self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
+    ) -> list[int]:
+        """The places of observations of these projects, or of all, that have any of `words`, newest sessions first."""
 
     def places_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()

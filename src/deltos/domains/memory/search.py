@@ -272,18 +272,16 @@ def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SN
 
 def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searched: int) -> _Matches:
     """Read the places of the rarest terms, as many as can be afforded."""
-    allowed = None if scope.everything else store.session_keys(scope.project_keys)
+    projects = None if scope.everything else scope.project_keys
     bits: dict[int, int] = {}
     worth: list[float] = []
     budget = _MOST_PLACES
-    found, absent = _rarest(store, question.terms)
+    found, absent = _rarest(store, question.terms, projects)
     for count, term in found:
         if worth and count > budget:
             break  # terms come rarest first: the others cost more and tell less
-        places = store.places_with(term, at_most=min(_COUNT_UP_TO, budget))
+        places = store.places_with(term, at_most=min(_COUNT_UP_TO, budget), project_keys=projects)
         budget -= len(places)
-        if allowed is not None:  # a place holds its session's key: no row is read to filter by project
-            places = [place for place in places if session_of(place) in allowed]
         bit = 1 << len(worth)
         for place in places:
             bits[place] = bits.get(place, 0) | bit
@@ -291,14 +289,16 @@ def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searc
     return _Matches(bits, worth, absent * idf(0, searched))
 
 
-def _rarest(store: Observations, terms: Iterable[tuple[str, ...]]) -> tuple[list[tuple[int, tuple[str, ...]]], int]:
+def _rarest(
+    store: Observations, terms: Iterable[tuple[str, ...]], projects: Sequence[int] | None
+) -> tuple[list[tuple[int, tuple[str, ...]]], int]:
     """The terms that fewest observations have, with how many, rarest first; and how many terms none has."""
     absent = 0
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
         # A term more common than those already chosen need not be counted to the end.
         enough = found[-1][0] + 1 if len(found) == _MOST_TERMS else _COUNT_UP_TO
-        count = store.frequency(term, at_most=enough)
+        count = store.frequency(term, at_most=enough, project_keys=projects)
         if count:
             found = sorted([*found, (count, term)])[:_MOST_TERMS]
         else:
@@ -320,7 +320,7 @@ def _allowed(store: Observations, scope: MemoryScope, filters: Filters, searched
         return set(between)
     passed = set(between)
     for term in parse_query(filters.tag).terms:  # the tag's words are indexed like any others
-        passed &= set(store.places_with(term, at_most=_COUNT_UP_TO))
+        passed &= set(store.places_with(term, at_most=_COUNT_UP_TO, project_keys=scope.project_keys))
     return {row.place for row in store.at_places(sorted(passed)) if has_tag(row.text, filters.tag)}
 
 

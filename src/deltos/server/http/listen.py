@@ -51,7 +51,7 @@ def serve(
     """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused."""
     try:
         config = Config.from_environment(toolsets=options.toolsets, profile=options.profile)
-        verifier = _verifier(options, config.home)
+        verifier = _verifier(options, config.home, config.database)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
@@ -122,11 +122,11 @@ async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listenin
     await DrainingServer(config, app, options.limits.grace_seconds).serve(sockets=[listening])
 
 
-def _verifier(options: HttpOptions, home: Path) -> Verifier | None:
+def _verifier(options: HttpOptions, home: Path, database: str) -> Verifier | None:
     """What tells valid tokens from others; None where none are needed."""
     if not options.demands_token:
         return None
-    store = open_tokens(home)
+    store = open_tokens(home, database)
     now = time.time()
     if options.oauth is None and not any(is_valid(token, now) for token in store.all()):
         raise BadArgument(

@@ -124,15 +124,7 @@ class SqliteSources:
 
     def add_source(self, source: SourceRow) -> None:
         with self.database.write() as connection:
-            connection.execute(
-                "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    source.id, source.name, source.kind, source.url, source.version, json.dumps(source.include),
-                    json.dumps(source.exclude), source.max_pages, source.max_depth, source.project_root,
-                    source.generation, source.added_at, source.crawled_at, source.auth, source.browser,
-                    source.folder, source.reference,
-                ),
-            )  # fmt: skip
+            insert_source(connection, source)
 
     def set_version(self, source_id: str, version: str) -> None:
         with self.database.write() as connection:
@@ -234,6 +226,19 @@ class SqliteSources:
             .fetchone()
         )
         return str(row[0]).partition("\n")[0] if row else ""
+
+
+def insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
+    """Record a new source."""
+    connection.execute(
+        "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            source.id, source.name, source.kind, source.url, source.version, json.dumps(source.include),
+            json.dumps(source.exclude), source.max_pages, source.max_depth, source.project_root,
+            source.generation, source.added_at, source.crawled_at, source.auth, source.browser,
+            source.folder, source.reference,
+        ),
+    )  # fmt: skip
 
 
 def insert_addresses(connection: sqlite3.Connection, source_id: str, places: Iterable[CrawlAddress]) -> None:

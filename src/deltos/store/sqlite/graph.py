@@ -5,25 +5,17 @@ Paths and symbols have ids of their own that outlive re-indexing, so that an edg
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.store.graph import (
-    APPEARED,
-    BODY_CHANGED,
-    INTERFACE_CHANGED,
-    FactRecord,
-    PendingFacts,
-    ResolutionRecord,
-    Unsettled,
-)
+from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
+from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
 from deltos.store.sqlite.database import Migration, NamedErrors, connect_read_only
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from deltos.store.symbols import Symbol
@@ -135,8 +127,8 @@ class SqliteGraphWriter:
             known = self._connection.execute(
                 "SELECT interface_hash, state, parts FROM fact WHERE place_id = ?", (place_id,)
             ).fetchone()
-            added = _only_added(known[2], facts.parts) if known is not None else None
-            state = _new_state(known, facts.interface_hash, only_added=added is not None)
+            added = only_added(known[2], facts.parts) if known is not None else None
+            state = new_state(known, facts.interface_hash, only_added=added is not None)
             for name in added or ():
                 self._mark_stale([f"{path}?{name}", f"{path}*"])
             self._connection.execute(
@@ -151,7 +143,7 @@ class SqliteGraphWriter:
                     facts.interface_hash,
                     facts.interface,
                     facts.body,
-                    _encoded_parts(facts.parts),
+                    encoded_parts(facts.parts),
                 ),
             )
             if facts.announces_names and state >= INTERFACE_CHANGED:
@@ -192,7 +184,7 @@ class SqliteGraphWriter:
         return dict(self._connection.execute("SELECT path, language FROM fact JOIN place ON place.id = place_id"))
 
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
-        wanted = set(map(_checksum, dependencies))
+        wanted = set(map(checksum, dependencies))
         if not wanted:
             return set()
         found: set[str] = set()
@@ -207,7 +199,7 @@ class SqliteGraphWriter:
         row = self._connection.execute(
             "SELECT dependencies FROM fact WHERE place_id = ?", (self.place(path),)
         ).fetchone()
-        return row is not None and _checksum(dependency) in array("I", row[0])
+        return row is not None and checksum(dependency) in array("I", row[0])
 
     def facts(self) -> SqliteFacts:
         return SqliteFacts(self._connection)
@@ -238,11 +230,11 @@ class SqliteGraphWriter:
             "INSERT INTO import VALUES (?, ?, ?, ?)",
             [(place_id, line, self.place(target), mode) for line, target, mode in resolution.imports],
         )
-        dependencies = array("I", sorted(map(_checksum, resolution.dependencies)))
+        dependencies = encoded_dependencies(resolution.dependencies)
         self._connection.execute(
             """UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ?
                WHERE place_id = ?""",
-            (dependencies.tobytes(), resolution.external_imports, resolution.unresolved_imports, place_id),
+            (dependencies, resolution.external_imports, resolution.unresolved_imports, place_id),
         )
 
     def _write_edges(self, place_id: int, resolution: ResolutionRecord) -> None:
@@ -260,11 +252,6 @@ class SqliteGraphWriter:
     def settle(self) -> None:
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
         self._connection.execute("DELETE FROM stale")
-
-
-def _checksum(dependency: str) -> int:
-    """Dependencies are compared by checksum: a collision costs a needless look, a table of names would cost more."""
-    return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 
 class SqliteFacts:
@@ -301,32 +288,3 @@ class SqliteFactSource:
 
     def reader(self) -> SqliteFacts:
         return SqliteFacts(connect_read_only(self.path))
-
-
-def _new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
-    if known is None:
-        return APPEARED
-    changed = BODY_CHANGED if known[0] == interface_hash or only_added else INTERFACE_CHANGED
-    return max(changed, known[1])
-
-
-_DIGEST_BYTES = 8
-
-
-def _encoded_parts(parts: Mapping[str, bytes]) -> bytes:
-    """Names and digests as one value: a list of names, then the digests in the same order."""
-    return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
-
-
-def _only_added(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
-    """The names that are new where nothing else changed; None when something else did, or parts are not known."""
-    names, _, digests = stored.partition(b"\0")
-    if not names or not parts:
-        return None
-    before = {
-        name: digests[position * _DIGEST_BYTES : (position + 1) * _DIGEST_BYTES]
-        for position, name in enumerate(names.decode().split("\n"))
-    }
-    if any(parts.get(name) != digest for name, digest in before.items()):
-        return None
-    return [name for name in parts if name not in before]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError, StoreUnwritable
 from deltos.store.observations import (
+    POSITION_BITS,
     Anchor,
     Copy,
     MemoryCounts,
@@ -24,6 +25,7 @@ from deltos.store.sqlite.memory.writer import SqliteObservationsWriter
 from deltos.store.sqlite.words import any_of
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
@@ -220,15 +222,19 @@ class SqliteObservations:
             sql = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
             return int(connection.execute(sql, tuple(project_keys)).fetchone()[0])
 
-    def frequency(self, words: Sequence[str], *, at_most: int) -> int:
-        sql = "SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? LIMIT ?)"
+    def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
         with self.database.snapshot() as connection:
-            return int(connection.execute(sql, (any_of(words), at_most)).fetchone()[0])
+            among, keys = _among(connection, project_keys)
+            sql = f"SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? {among} LIMIT ?)"
+            return int(connection.execute(sql, (any_of(words), *keys, at_most)).fetchone()[0])
 
-    def places_with(self, words: Sequence[str], *, at_most: int) -> list[int]:
-        sql = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?"
+    def places_with(
+        self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
+    ) -> list[int]:
         with self.database.snapshot() as connection:
-            return [row[0] for row in connection.execute(sql, (any_of(words), at_most))]
+            among, keys = _among(connection, project_keys)
+            sql = f"SELECT rowid FROM word WHERE word MATCH ? {among} ORDER BY rowid DESC LIMIT ?"
+            return [row[0] for row in connection.execute(sql, (any_of(words), *keys, at_most))]
 
     def places_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
@@ -368,6 +374,17 @@ class SqliteObservations:
             sessions = connection.execute("SELECT count(*) FROM session WHERE session_id IS NOT NULL").fetchone()[0]
             projects = connection.execute("SELECT count(*) FROM project").fetchone()[0]
         return MemoryCounts(live, forgotten, sessions, projects, characters)
+
+
+def _among(connection: sqlite3.Connection, project_keys: Sequence[int] | None) -> tuple[str, tuple[int, ...]]:
+    """The condition, with its values, that leaves the places of some projects; none where these are all there are."""
+    if (
+        project_keys is None
+        or len(set(project_keys)) == connection.execute("SELECT count(*) FROM project").fetchone()[0]
+    ):
+        return "", ()
+    sessions = f"SELECT key FROM session WHERE project IN ({marks(project_keys)})"
+    return f"AND (rowid >> {POSITION_BITS}) IN ({sessions})", tuple(project_keys)
 
 
 def _batches(places: Sequence[int], size: int = 500) -> Iterator[Sequence[int]]:

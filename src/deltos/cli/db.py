@@ -1,0 +1,70 @@
+"""`deltos db`: the PostgreSQL database that DELTOS_DATABASE names, and moving into it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_group, add_verb, print_json
+from deltos.config import Config
+from deltos.errors import BadArgument
+from deltos.open_stores import describe_database, examine_database
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deltos.cli.command import Subparsers
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `db init`, `db migrate`, `db check` and `db move`."""
+    verbs = add_group(subparsers, "db", "the PostgreSQL database that DELTOS_DATABASE names")
+    add_verb(verbs, "init", _migrate, "create what Deltos needs in the database; what is there stays")
+    add_verb(verbs, "migrate", _migrate, "bring the tables up to date; every command does so by itself")
+    add_verb(verbs, "check", _check, "connect, say what is kept there, and which settings of the server are risky")
+    move = add_verb(verbs, "move", _move, "copy memory, documentation, APIs and tokens of this data folder into it")
+    move.add_argument("--back", action="store_true", help="from the database into the data folder")
+
+
+def _migrate(arguments: argparse.Namespace) -> int:
+    told = describe_database(_config().database)
+    print_json({"database": told, "status": "ready"}) if arguments.json else print(f"{told}: ready")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    config = _config()
+    told, health = describe_database(config.database), examine_database(config.database)
+    if arguments.json:
+        print_json({"database": told, "counts": health.counts, "risks": list(health.risks)})
+        return 0
+    print(told)
+    for name, count in health.counts.items():
+        print(f"{name}: {count:,}")
+    for risk in health.risks:
+        print(f"risky: {risk}")
+    return 0
+
+
+def _move(arguments: argparse.Namespace) -> int:
+    from deltos.move_stores import move  # deferred: both engines are imported
+
+    config = _config()
+    describe_database(config.database)  # says what is wrong with it before anything is read
+    moved = move(config.home, config.database, back=arguments.back, say=lambda line: print(line, file=sys.stderr))
+    if arguments.json:
+        print_json(moved._asdict())
+        return 0
+    print(", ".join(f"{count:,} {name}" for name, count in moved._asdict().items()) + " copied")
+    print("What they were copied from is unchanged. Indexes of code are made anew by the next question.")
+    return 0
+
+
+def _config() -> Config:
+    config = Config.from_environment()
+    if not config.database:
+        raise BadArgument(
+            "DELTOS_DATABASE is not set",
+            hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME, see docs/postgres.md.",
+        )
+    return config

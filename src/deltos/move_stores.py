@@ -1,0 +1,117 @@
+"""Moves what is kept from a data folder into a PostgreSQL database, or back. What it came from stays as it is.
+
+Indexes of code are not moved: they are made of the sources that lie on disk anyway, in minutes.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.errors import BadArgument
+from deltos.open_stores import open_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.library_transfer import PostgresLibraryTransfer
+    from deltos.store.postgres.memory.transfer import PostgresMemoryTransfer
+    from deltos.store.sqlite.library_transfer import SqliteLibraryTransfer
+    from deltos.store.sqlite.memory.transfer import SqliteMemoryTransfer
+
+    LibraryTransfer = SqliteLibraryTransfer | PostgresLibraryTransfer
+    MemoryTransfer = SqliteMemoryTransfer | PostgresMemoryTransfer
+
+
+class Moved(NamedTuple):
+    """How much was written where it was not before."""
+
+    observations: int
+    sources: int
+    apis: int
+    tokens: int
+
+
+def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -> Moved:
+    """Write memory, library and tokens of the data folder into the database, or with `back` the other way.
+
+    Memory moves only where there is none yet; sources, APIs and tokens that are there already stay as they are.
+    """
+    with ExitStack() as opened:
+        folder_library, folder_memory = _of_folder(home, opened)
+        base_library, base_memory = _of_database(database, opened)
+        if back:
+            observations = _move_memory(base_memory, folder_memory)
+            sources, apis = _move_library(base_library, folder_library, say)
+            tokens = _move_tokens(home, database, back=True)
+        else:
+            observations = _move_memory(folder_memory, base_memory)
+            sources, apis = _move_library(folder_library, base_library, say)
+            tokens = _move_tokens(home, database, back=False)
+    return Moved(observations, sources, apis, tokens)
+
+
+def _of_folder(home: Path, opened: ExitStack) -> tuple[SqliteLibraryTransfer, SqliteMemoryTransfer]:
+    from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
+    from deltos.store.sqlite.library_transfer import SqliteLibraryTransfer
+    from deltos.store.sqlite.memory.reader import SqliteObservations
+    from deltos.store.sqlite.memory.transfer import SqliteMemoryTransfer
+
+    library, memory = SqliteLibrary(home / FILE_NAME), SqliteObservations(home / "memory.db")
+    opened.callback(library.close)
+    opened.callback(memory.close)
+    opened.enter_context(memory.database.errors)
+    return SqliteLibraryTransfer(library), SqliteMemoryTransfer(memory)
+
+
+def _of_database(database: str, opened: ExitStack) -> tuple[PostgresLibraryTransfer, PostgresMemoryTransfer]:
+    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.library import PostgresLibrary
+    from deltos.store.postgres.library_transfer import PostgresLibraryTransfer
+    from deltos.store.postgres.memory.reader import PostgresObservations
+    from deltos.store.postgres.memory.transfer import PostgresMemoryTransfer
+    from deltos.store.postgres.migrations import SCHEMA_STEPS
+
+    base: Database = Database(database, migrations=SCHEMA_STEPS)
+    opened.callback(base.close)
+    return PostgresLibraryTransfer(PostgresLibrary(base)), PostgresMemoryTransfer(PostgresObservations(base))
+
+
+def _move_memory(source: MemoryTransfer, target: MemoryTransfer) -> int:
+    if source.is_empty():
+        return 0
+    if not target.is_empty():
+        raise BadArgument(
+            "There is a memory already where this one would go, and moving would mix their sessions",
+            hint="Merge them by `deltos memory export` here and `deltos memory import` there.",
+        )
+    return target.add(source.projects(), source.sessions(), source.observations(), source.notes())
+
+
+def _move_library(source: LibraryTransfer, target: LibraryTransfer, say: Callable[[str], None]) -> tuple[int, int]:
+    known = target.names()
+    sources = apis = 0
+    for carried in source.sources():
+        if carried.source.id not in known:
+            target.add_source(carried)
+            say(f"documentation: {carried.source.name}")
+            sources += 1
+    for api in source.apis():
+        if api.api.name.lower() not in known:
+            target.add_api(api)
+            say(f"API: {api.api.name}")
+            apis += 1
+    return sources, apis
+
+
+def _move_tokens(home: Path, database: str, *, back: bool) -> int:
+    folder, base = open_tokens(home), open_tokens(home, database)
+    source, target = (base, folder) if back else (folder, base)
+    missing = [token for token in source.all() if target.get(token.id) is None]
+    for token in missing:
+        target.add(token)
+    folder.close()
+    base.close()
+    return len(missing)

@@ -1,0 +1,51 @@
+"""What a change of a file's facts means for others, and how it is encoded: the same in all engines."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from typing import TYPE_CHECKING
+
+from deltos.store.graph import APPEARED, BODY_CHANGED, INTERFACE_CHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_DIGEST_BYTES = 8
+
+
+def checksum(dependency: str) -> int:
+    """Dependencies are compared by checksum: a collision costs a needless look, a table of names would cost more."""
+    return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
+
+
+def encoded_dependencies(dependencies: Iterable[str]) -> bytes:
+    """The checksums of names as one value."""
+    return array("I", sorted(map(checksum, dependencies))).tobytes()
+
+
+def new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
+    """What has to be settled, given the stored hash, state and parts, if any."""
+    if known is None:
+        return APPEARED
+    changed = BODY_CHANGED if known[0] == interface_hash or only_added else INTERFACE_CHANGED
+    return max(changed, known[1])
+
+
+def encoded_parts(parts: Mapping[str, bytes]) -> bytes:
+    """Names and digests as one value: a list of names, then the digests in the same order."""
+    return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
+
+
+def only_added(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
+    """The names that are new where nothing else changed; None when something else did, or parts are not known."""
+    names, _, digests = stored.partition(b"\0")
+    if not names or not parts:
+        return None
+    before = {
+        name: digests[position * _DIGEST_BYTES : (position + 1) * _DIGEST_BYTES]
+        for position, name in enumerate(names.decode().split("\n"))
+    }
+    if any(parts.get(name) != digest for name, digest in before.items()):
+        return None
+    return [name for name in parts if name not in before]

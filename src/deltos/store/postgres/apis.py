@@ -1,0 +1,281 @@
+"""The tables of API descriptions, and every query on them. Bodies are opaque bytes.
+
+Units are partitioned by the API. The id of a unit begins with it, so that whoever has an id names the partition too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
+from deltos.store.postgres.database import Migration
+from deltos.store.postgres.postings import (
+    ITEM_BITS,
+    WordIndex,
+    ids_of_owner,
+    owner_of,
+    owners_of,
+    partitioned,
+    stemmed_terms,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.postgres.database import Connection, Database
+
+UNIT_WORDS = WordIndex("api_unit", ("names", "title", "tags", "description", "details"), stemmed_terms)
+APIS_001 = Migration(
+    "apis-001",
+    f"""
+    CREATE TABLE api (
+        id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name text COLLATE "C" NOT NULL,
+        source_name text COLLATE "C" NOT NULL,
+        source text NOT NULL,
+        citation text NOT NULL,
+        overview bytea NOT NULL,
+        operations bigint NOT NULL,
+        schemas bigint NOT NULL,
+        webhooks bigint NOT NULL,
+        warnings bytea NOT NULL,
+        indexed_at double precision NOT NULL
+    );
+    CREATE UNIQUE INDEX api_by_name ON api (lower(name COLLATE "C"));
+    CREATE INDEX api_by_source ON api (lower(source_name COLLATE "C"));
+    CREATE SEQUENCE api_unit_number AS bigint MAXVALUE {2**ITEM_BITS - 1};
+    {
+        partitioned(
+            "api_unit",
+            "api",
+            '''
+            api integer NOT NULL,
+            id bigint NOT NULL,
+            kind text NOT NULL,
+            key text NOT NULL,
+            pointer text NOT NULL,
+            title text NOT NULL,
+            grouping_name text NOT NULL,
+            method text NOT NULL,
+            path text NOT NULL,
+            tags bytea NOT NULL,
+            deprecated boolean NOT NULL,
+            names text,
+            words_title text,
+            words_tags text,
+            description text,
+            details text,
+            body bytea NOT NULL,
+            PRIMARY KEY (api, id)
+            ''',
+        )
+    }
+    CREATE INDEX api_unit_by_pointer ON api_unit (api, md5(pointer));
+    CREATE INDEX api_unit_by_key ON api_unit (api, md5(key));
+    {UNIT_WORDS.sql}
+    CREATE TABLE api_unread (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        source text COLLATE "C" NOT NULL,
+        document text COLLATE "C" NOT NULL,
+        reason text NOT NULL
+    );
+    CREATE INDEX api_unread_by_source ON api_unread (md5(source));
+    """,
+)
+
+_UNIT_COLUMNS = "kind, key, pointer, title, grouping_name, method, path, tags, deprecated, id"
+_FOUND_COLUMNS = (
+    ", ".join(f"u.{name}" for name in _UNIT_COLUMNS.split(", "))
+    + ", a.name, u.names, u.words_title, u.words_tags, u.description"
+)
+_CALLABLE = "('operation', 'webhook')"
+_API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id")
+_API_COLUMNS = ", ".join(_API_FIELDS)
+_BY_NAME = 'ORDER BY lower(name COLLATE "C")'
+_NAMED = 'lower(name COLLATE "C") = lower(%s COLLATE "C")'
+_LOCKED = "SELECT pg_advisory_xact_lock(hashtext('deltos apis'))"
+
+
+class PostgresApis:
+    """Implements `store.apis.ApiDescriptions`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._database.snapshot()
+
+    def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
+        with self._database.write() as connection:
+            connection.execute(_LOCKED)
+            _delete(connection, api.name)
+            marks = ", ".join(["%s"] * len(_API_FIELDS))
+            row = connection.execute(
+                f"INSERT INTO api ({_API_COLUMNS}) VALUES ({marks}) RETURNING id",
+                [getattr(api, name) for name in _API_FIELDS],
+            ).fetchone()
+            _insert_units(connection, row[0] if row else 0, list(units))
+
+    def remove(self, name: str) -> bool:
+        with self._database.write() as connection:
+            connection.execute(_LOCKED)
+            removed = _delete(connection, name)
+            connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
+            return removed
+
+    def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
+        unread = {(row.source, row.document): row for row in rows}
+        with self._database.write() as connection:
+            connection.execute(_LOCKED)
+            for each in {source, *(row.source for row in unread.values())}:
+                documents = [row.document for row in unread.values() if row.source == each]
+                connection.execute(
+                    "DELETE FROM api_unread WHERE md5(source) = md5(%s) AND source = %s AND (%s OR document = ANY(%s))",
+                    (each, each, each == source, documents),
+                )
+            with connection.cursor() as cursor:
+                cursor.executemany(
+                    "INSERT INTO api_unread (source, document, reason) VALUES (%s, %s, %s)", list(unread.values())
+                )
+
+    def unread(self) -> list[UnreadRow]:
+        rows = self._database.query("SELECT source, document, reason FROM api_unread ORDER BY source, document")
+        return list(map(UnreadRow._make, rows))
+
+    def apis(self) -> list[ApiRow]:
+        return [ApiRow(*row) for row in self._database.query(f"SELECT {_API_COLUMNS}, id FROM api {_BY_NAME}")]
+
+    def api(self, name: str) -> ApiRow | None:
+        rows = self._database.query(f"SELECT {_API_COLUMNS}, id FROM api WHERE {_NAMED}", (name,))
+        return ApiRow(*rows[0]) if rows else None
+
+    def of_source(self, source_name: str) -> list[ApiRow]:
+        of_source = 'lower(source_name COLLATE "C") = lower(%s COLLATE "C")'
+        query = f"SELECT {_API_COLUMNS}, id FROM api WHERE {of_source} {_BY_NAME}"
+        return [ApiRow(*row) for row in self._database.query(query, (source_name,))]
+
+    def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
+        query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api = %s AND kind = ANY(%s) ORDER BY id"
+        return [UnitRow(*row) for row in self._database.query(query, (api_id, list(kinds)))]
+
+    def unit_ids(self, api_id: int) -> list[int]:
+        return [row[0] for row in self._database.query("SELECT id FROM api_unit WHERE api = %s", (api_id,))]
+
+    def overview_ids(self) -> dict[str, int]:
+        query = """SELECT a.name, u.id FROM api a JOIN api_unit u ON u.api = a.id
+            AND md5(u.pointer) = md5('#') AND u.pointer = '#' AND u.kind = 'overview'"""
+        return dict(self._database.query(query))
+
+    def unit(self, api_id: int, key: str) -> UnitRow | None:
+        query = f"""SELECT {_UNIT_COLUMNS} FROM api_unit
+            WHERE api = %s AND md5(key) = md5(%s) AND key = %s AND kind <> 'fragment' ORDER BY id LIMIT 1"""
+        rows = self._database.query(query, (api_id, key, key))
+        return UnitRow(*rows[0]) if rows else None
+
+    def body(self, unit_id: int) -> bytes:
+        rows = self._database.query(
+            "SELECT body FROM api_unit WHERE api = %s AND id = %s", (owner_of(unit_id), unit_id)
+        )
+        return rows[0][0] if rows else b""
+
+    def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
+        query = f"SELECT key, body FROM api_unit WHERE api = %s AND kind IN {_CALLABLE} ORDER BY id"
+        return [(key, body) for key, body in self._database.query(query, (api_id,))]
+
+    def target(self, api_id: int, pointer: str) -> bytes | None:
+        query = """SELECT body FROM api_unit WHERE api = %s AND md5(pointer) = md5(%s) AND pointer = %s
+            AND kind IN ('schema', 'message', 'fragment') ORDER BY id LIMIT 1"""
+        rows = self._database.query(query, (api_id, pointer, pointer))
+        return rows[0][0] if rows else None
+
+    def search(
+        self,
+        words: tuple[str, ...],
+        weights: Sequence[float],
+        *,
+        api_id: int | None,
+        kinds: Sequence[str],
+        limit: int,
+        without: Sequence[int] = (),
+    ) -> list[FoundUnit]:
+        with self._database.snapshot():
+            scope = self._scope(api_id, without)
+            of_kinds = """EXISTS (SELECT 1 FROM api_unit u WHERE u.api = ANY(%s) AND u.api = g.owner AND u.id = g.item
+                AND u.kind = ANY(%s))"""
+            best = UNIT_WORDS.best(
+                self._database,
+                words,
+                scope,
+                weights,
+                limit=limit,
+                where=of_kinds if kinds else "true",
+                values=(scope, list(kinds)) if kinds else (),
+            )
+            return self._found(dict(best), scope, ())
+
+    def found(
+        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
+    ) -> list[FoundUnit]:
+        with self._database.snapshot():
+            return self._found(dict.fromkeys(unit_ids, 0.0), self._scope(api_id, without), kinds)
+
+    def _scope(self, api_id: int | None, without: Sequence[int]) -> list[int]:
+        """The APIs that a question is asked of: a question of all of them names them all."""
+        known = [api_id] if api_id is not None else [row[0] for row in self._database.query("SELECT id FROM api")]
+        return [each for each in known if each not in set(without)]
+
+    def _found(self, scores: dict[int, float], scope: Sequence[int], kinds: Sequence[str]) -> list[FoundUnit]:
+        owners = [owner for owner in owners_of(scores) if owner in set(scope)]
+        query = f"""SELECT {_FOUND_COLUMNS} FROM api_unit u JOIN api a ON a.id = u.api
+            WHERE u.api = ANY(%s) AND u.id = ANY(%s) AND u.names IS NOT NULL AND (%s OR u.kind = ANY(%s))"""
+        rows = self._database.query(query, (owners, list(scores), not kinds, list(kinds)))
+        units = {row[9]: _found(row, scores[row[9]]) for row in rows}
+        return [units[unit_id] for unit_id in scores if unit_id in units]
+
+    def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
+        return UNIT_WORDS.frequencies(self._database, stems)
+
+    def count_searchable(self, api_id: int | None = None) -> int:
+        if api_id is None:
+            return UNIT_WORDS.count(self._database)
+        query = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api = %s"
+        return int(self._database.query(query, (api_id,))[0][0])
+
+
+def _found(row: tuple[Any, ...], score: float) -> FoundUnit:
+    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), score)
+
+
+def _delete(connection: Connection, name: str) -> bool:
+    row = connection.execute(f"DELETE FROM api WHERE {_NAMED} RETURNING id", (name,)).fetchone()
+    if row is None:
+        return False
+    connection.execute("DELETE FROM api_unit WHERE api = %s", row)
+    connection.execute("DELETE FROM api_unit_vector WHERE key BETWEEN %s AND %s", ids_of_owner(row[0]))
+    UNIT_WORDS.remove_owner(connection, row[0])
+    return True
+
+
+def _insert_units(connection: Connection, api_id: int, units: Sequence[NewUnit]) -> None:
+    first = _next_ids(connection, api_id, len(units))
+    columns = f"{_UNIT_COLUMNS}, api, body, names, words_title, words_tags, description, details"
+    with connection.cursor() as cursor, cursor.copy(f"COPY api_unit ({columns}) FROM STDIN") as copy:
+        for unit_id, unit in zip(first, units, strict=True):
+            row = unit.row._replace(deprecated=bool(unit.row.deprecated))
+            copy.write_row((*row[:-1], unit_id, api_id, unit.body, *(unit.words or (None,) * 5)))
+    awaited = [unit_id for unit_id, unit in zip(first, units, strict=True) if unit.row.kind != "fragment"]
+    connection.execute("INSERT INTO api_unit_vector (key) SELECT unnest(%s::bigint[])", (awaited,))
+    UNIT_WORDS.add(
+        connection,
+        api_id,
+        [UNIT_WORDS.words_of(unit_id, unit.words) for unit_id, unit in zip(first, units, strict=True) if unit.words],
+    )
+
+
+def _next_ids(connection: Connection, api_id: int, count: int) -> list[int]:
+    rows = connection.execute(
+        "SELECT nextval('api_unit_number') FROM generate_series(1, %s) ORDER BY 1", (count,)
+    ).fetchall()
+    return [(api_id << ITEM_BITS) + row[0] for row in rows]

@@ -1,0 +1,60 @@
+"""The ring of the last calls of tools: its table and every statement that touches it.
+
+All servers that use one database share the ring: which of several equal servers a person's page is served by should
+not change what it shows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.store.calls import MOST_CALLS, CallRecord
+from deltos.store.postgres.database import Migration
+
+if TYPE_CHECKING:
+    from deltos.store.postgres.database import Database
+
+_COLUMNS = "at, tool, client, arguments, seconds, tokens, original_tokens, is_error"
+CALLS_001 = Migration(
+    "calls-001",
+    """
+    CREATE TABLE tool_call (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        at double precision NOT NULL,
+        tool text NOT NULL,
+        client text NOT NULL,
+        arguments text NOT NULL,
+        seconds double precision NOT NULL,
+        tokens bigint NOT NULL,
+        original_tokens bigint NOT NULL,
+        is_error boolean NOT NULL
+    );
+    """,
+)
+
+
+class PostgresCalls:
+    """Implements `store.calls.CallRecords`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, record: CallRecord) -> None:
+        row = (
+            record.at, record.tool, record.client, record.arguments, record.seconds,
+            record.tokens, record.original_tokens, record.is_error,
+        )  # fmt: skip
+        with self._database.write() as connection:
+            # Nobody waits for the disk: the last calls before a server crashed may be missing.
+            connection.execute("SET LOCAL synchronous_commit TO off")
+            added = connection.execute(
+                f"INSERT INTO tool_call ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING number", row
+            ).fetchone()
+            connection.execute("DELETE FROM tool_call WHERE number <= %s", ((added[0] if added else 0) - MOST_CALLS,))
+
+    def newest(self, limit: int) -> list[CallRecord]:
+        rows = self._database.query(f"SELECT {_COLUMNS} FROM tool_call ORDER BY number DESC LIMIT %s", (limit,))
+        return [CallRecord(*row) for row in rows]
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,41 @@
+"""What an administrator wants to know of a database: how much it keeps, and what of its settings may lose it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from deltos.store.postgres.database import Database
+
+_RISKY = {
+    "fsync": ("off", "a crash of the machine may damage everything"),
+    "full_page_writes": ("off", "a crash of the machine may damage pages"),
+    "synchronous_commit": (
+        "off",
+        "a crash may lose the last indexed files and pages; memory waits all the same",
+    ),
+}
+_COUNTS = {
+    "documentation sources": "SELECT count(*) FROM docs_source",
+    "passages": "SELECT coalesce(sum(items), 0)::bigint FROM docs_chunk_total",
+    "APIs": "SELECT count(*) FROM api",
+    "observations": "SELECT count(*) FROM observation_place",
+    "tokens": "SELECT count(*) FROM access_token",
+    "projects with an index": "SELECT count(*) FROM project",
+}
+
+
+class Health(NamedTuple):
+    """What is kept, and what is risky."""
+
+    counts: dict[str, int]
+    risks: tuple[str, ...]
+
+
+def examine(database: Database) -> Health:
+    """Count what is kept and look at the settings. Changes nothing."""
+    with database.snapshot():
+        counts = {name: int(database.query(sql)[0][0]) for name, sql in _COUNTS.items()}
+        settings = {name: str(database.query(f"SHOW {name}")[0][0]) for name in _RISKY}
+    risks = [f"{name} is off: {why}" for name, (bad, why) in _RISKY.items() if settings[name] == bad]
+    return Health(counts, tuple(risks))

@@ -1,0 +1,410 @@
+"""The tables of code search: chunks, definitions and two inverted indexes (by chunk, by file)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.store.code import (
+    ChunkMatch,
+    ChunkRecord,
+    ChunkVectors,
+    CodeChunkRow,
+    CodeChunkWords,
+    DefinitionRecord,
+    FileRow,
+    FileScope,
+    FileVectors,
+    FileWords,
+)
+from deltos.store.postgres.database import Migration
+from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.rows import ascii_lower, check_text, copy_rows, is_one_of, is_one_of_in_any_case, lower_cut
+from deltos.store.postgres.words import WordChanges, WordIndex, WordKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.tables import Ids, ProjectTables
+
+CODE_001 = Migration(
+    "code-001-chunks",
+    partitioned(
+        "chunk",
+        """id bigint NOT NULL,
+        file_id bigint NOT NULL,
+        start_line integer NOT NULL,
+        end_line integer NOT NULL,
+        symbol text NOT NULL,
+        kind text NOT NULL,
+        signature text NOT NULL,
+        symbol_words text NOT NULL,
+        doc_words text NOT NULL,
+        body_words text NOT NULL,
+        PRIMARY KEY (project, id)""",
+    )
+    + "CREATE INDEX chunk_by_file ON chunk (project, file_id);"
+    + partitioned(
+        "definition",
+        """id bigint NOT NULL,
+        file_id bigint NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        kind text NOT NULL,
+        line integer NOT NULL,
+        end_line integer NOT NULL,
+        container text NOT NULL,
+        PRIMARY KEY (project, id)""",
+    )
+    + f"CREATE INDEX definition_by_name ON definition (project, {lower_cut('name')});"
+    + "CREATE INDEX definition_by_file ON definition (project, file_id);"
+    + partitioned(
+        "file_words",
+        """file_id bigint NOT NULL,
+        stem text NOT NULL,
+        folders text NOT NULL,
+        names text NOT NULL,
+        head text NOT NULL,
+        PRIMARY KEY (project, file_id)""",
+    )
+    + partitioned(
+        "chunk_vectors",
+        """number bigint NOT NULL,
+        file_id bigint NOT NULL,
+        model text COLLATE "C" NOT NULL,
+        first_chunk bigint NOT NULL,
+        data bytea NOT NULL,
+        PRIMARY KEY (project, model, number)""",
+    )
+    + "CREATE INDEX chunk_vectors_by_file ON chunk_vectors (project, file_id);",
+)
+CHUNK_WORDS = WordKind(1, (2.0, 1.5, 1.0))
+FILE_WORDS = WordKind(2, (4.0, 1.5, 3.0, 1.5))
+# So many chunks are held back before they are written: about a block of the inverted index.
+_HELD_CHUNKS = 4_096
+_FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
+
+
+class PostgresCode:
+    """Implements `store.code.Code`."""
+
+    def __init__(self, tables: ProjectTables) -> None:
+        self._tables = tables
+        self._chunk_words = WordIndex(tables, CHUNK_WORDS)
+        self._file_words = WordIndex(tables, FILE_WORDS)
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._tables.snapshot()
+
+    def chunk_count(self) -> int:
+        sql = "SELECT row_count FROM word_total WHERE project = %s AND kind = %s"
+        rows = self._tables.query(sql, (self._tables.key, CHUNK_WORDS.number))
+        return rows[0][0] if rows else 0
+
+    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        return self._chunk_words.row_counts(terms)
+
+    def match_chunks(
+        self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+    ) -> list[ChunkMatch]:
+        condition, values = _condition(scope)
+        sql = f"""SELECT chunk.id, file_id FROM chunk
+                  {"JOIN file ON file.project = chunk.project AND file.id = file_id" if condition else ""}
+                  WHERE chunk.project = %s AND chunk.id = ANY(%s) {condition}"""
+
+        def files_of(ids: list[int]) -> dict[int, int]:
+            return dict(self._tables.query(sql, (self._tables.key, ids, *values)))
+
+        with self._tables.snapshot():
+            found = self._chunk_words.match(alone, paired).best_of(limit, files_of)
+        return [ChunkMatch(chunk_id, file_id, score) for chunk_id, score, file_id in found]
+
+    def match_files(
+        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+    ) -> list[tuple[int, float]]:
+        if not terms:
+            return []
+        condition, values = _condition(scope)
+        sql = f"SELECT id, id FROM file WHERE project = %s AND id = ANY(%s) {condition}"
+
+        def in_scope(ids: list[int]) -> dict[int, int]:
+            return dict(self._tables.query(sql, (self._tables.key, ids, *values)))
+
+        with self._tables.snapshot():
+            ranked = self._file_words.match(alone, paired, in_first_column=terms)
+            if not condition:
+                return ranked.best(limit)
+            return [(file_id, score) for file_id, score, _ in ranked.best_of(limit, in_scope)]
+
+    def files(self, ids: Sequence[int]) -> list[FileRow]:
+        rows = self._tables.query(f"{_FILE} AND id = ANY(%s) ORDER BY id", (self._tables.key, list(ids)))
+        return [FileRow(*row) for row in rows]
+
+    def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
+        condition, values = _condition(scope)
+        named, given = is_one_of("path", paths)
+        sql = f"{_FILE} AND {named} {condition} ORDER BY path"
+        return [FileRow(*row) for row in self._tables.query(sql, (self._tables.key, *given, *values))]
+
+    def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
+        rows = self._tables.query(
+            """SELECT file_id, stem, folders, names, head FROM file_words
+               WHERE project = %s AND file_id = ANY(%s) ORDER BY file_id""",
+            (self._tables.key, list(ids)),
+        )
+        return {row[0]: FileWords(*row[1:]) for row in rows}
+
+    def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
+        rows = self._tables.query(
+            """SELECT id, symbol_words, doc_words, body_words FROM chunk
+               WHERE project = %s AND id = ANY(%s) ORDER BY id""",
+            (self._tables.key, list(ids)),
+        )
+        return {row[0]: CodeChunkWords(*row[1:]) for row in rows}
+
+    def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
+        return {row.id: row for row in self._chunk_rows("chunk.id = ANY(%s)", (list(ids),))}
+
+    def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
+        holds = "EXISTS (SELECT FROM unnest(%s::int[]) AS line WHERE line BETWEEN start_line AND end_line)"
+        return self._chunk_rows(f"file_id = %s AND {holds}", (file_id, list(lines)))
+
+    def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
+        return self._chunk_rows("file_id = %s", (file_id,))
+
+    def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
+        return self._chunk_rows("file_id = %s", (file_id,), limit=1)
+
+    def _chunk_rows(self, condition: str, values: Sequence[object], *, limit: int | None = None) -> list[CodeChunkRow]:
+        rows = self._tables.query(
+            f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
+                FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
+                WHERE chunk.project = %s AND {condition} ORDER BY file_id, start_line, chunk.id LIMIT %s""",
+            (self._tables.key, *values, limit),
+        )
+        return [CodeChunkRow(*row) for row in rows]
+
+    def vectors_since(self, model: str, number: int) -> list[FileVectors]:
+        rows = self._tables.query(
+            """SELECT number, file_id, first_chunk, data FROM chunk_vectors
+               WHERE project = %s AND model = %s AND number > %s ORDER BY number""",
+            (self._tables.key, model, number),
+        )
+        return [FileVectors(*row) for row in rows]
+
+    def vector_count(self, model: str) -> int:
+        sql = "SELECT COUNT(*) FROM chunk_vectors WHERE project = %s AND model = %s"
+        count: int = self._tables.query(sql, (self._tables.key, model))[0][0]
+        return count
+
+    def vector_numbers(self, model: str) -> list[int]:
+        sql = "SELECT number FROM chunk_vectors WHERE project = %s AND model = %s ORDER BY number"
+        return [row[0] for row in self._tables.query(sql, (self._tables.key, model))]
+
+    def definitions_named(
+        self, names: Sequence[str], scope: FileScope, *, limit: int
+    ) -> list[tuple[int, DefinitionRecord]]:
+        condition, values = _condition(scope)
+        named, given = is_one_of_in_any_case("name", names)
+        rows = self._tables.query(
+            f"""SELECT file_id, name, kind, definition.line, definition.end_line, container FROM definition
+                {"JOIN file ON file.project = definition.project AND file.id = file_id" if condition else ""}
+                WHERE definition.project = %s AND {named} {condition}
+                ORDER BY lower(name), definition.id LIMIT %s""",
+            (self._tables.key, *given, *values, limit),
+        )
+        return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
+
+    def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
+        found: list[list[DefinitionRecord]] = [[] for _ in places]
+        files, first, last = ([place[n] for place in places] for n in range(3))
+        rows = self._tables.query(
+            """SELECT number, name, kind, line, end_line, container
+               FROM unnest(%s::bigint[], %s::int[], %s::int[]) WITH ORDINALITY AS place (file, first, last, number)
+               JOIN definition ON project = %s AND file_id = file AND line BETWEEN first AND last
+               ORDER BY number, line, end_line DESC, id""",
+            (files, first, last, self._tables.key),
+        )
+        for number, *definition in rows:
+            found[number - 1].append(DefinitionRecord(*definition))
+        return found
+
+    def paths(self, scope: FileScope) -> list[tuple[int, str]]:
+        condition, values = _condition(scope)
+        sql = f"SELECT id, path FROM file WHERE project = %s {condition} ORDER BY path"
+        return [(row[0], row[1]) for row in self._tables.query(sql, (self._tables.key, *values))]
+
+    def file_count(self, scope: FileScope) -> int:
+        condition, values = _condition(scope)
+        sql = f"SELECT COUNT(*) FROM file WHERE project = %s {condition}"
+        count: int = self._tables.query(sql, (self._tables.key, *values))[0][0]
+        return count
+
+    def defined_names(self, *, limit: int) -> list[str]:
+        rows = self._tables.query(
+            """SELECT DISTINCT ON (lower(name)) name FROM definition
+               WHERE project = %s ORDER BY lower(name), id LIMIT %s""",
+            (self._tables.key, limit),
+        )
+        return [row[0] for row in rows]
+
+
+class _FileCode(NamedTuple):
+    """All that is known about one file, held back."""
+
+    words: FileWords
+    first_chunk: int
+    chunks: Sequence[ChunkRecord]
+    definitions: Sequence[DefinitionRecord]
+    vectors: ChunkVectors | None
+
+
+class PostgresCodeWriter:
+    """Implements `store.code.CodeWriter`."""
+
+    def __init__(self, tables: ProjectTables, connection: Connection, ids: Ids) -> None:
+        self._tables = tables
+        self._connection = connection
+        self._ids = ids
+        self._added: dict[int, _FileCode] = {}
+        self._removed: list[int] = []
+        self._held_chunks = 0
+        self._chunk_words = WordChanges(CHUNK_WORDS)
+        self._file_words = WordChanges(FILE_WORDS)
+
+    def add(
+        self,
+        file_id: int,
+        words: FileWords,
+        chunks: Sequence[ChunkRecord],
+        definitions: Sequence[DefinitionRecord],
+        vectors: ChunkVectors | None = None,
+    ) -> None:
+        with self._tables.database.errors:
+            check_text(words.stem, words.folders, words.names, words.head)
+            for c in chunks:
+                check_text(c.symbol, c.kind, c.signature, c.symbol_words, c.doc_words, c.body_words)
+            for d in definitions:
+                check_text(d.name, d.kind, d.container)
+            first = self._ids.take("chunk", len(chunks))
+            self._added[file_id] = _FileCode(words, first, chunks, definitions, vectors)
+            self._held_chunks += len(chunks)
+            if self._held_chunks >= _HELD_CHUNKS:
+                self.flush()
+
+    def remove(self, file_id: int) -> None:
+        if self._added.pop(file_id, None) is None:
+            self._removed.append(file_id)
+
+    def indexed_files(self) -> int:
+        count: int = self._tables.query("SELECT COUNT(*) FROM file WHERE project = %s", (self._tables.key,))[0][0]
+        return count
+
+    def tidy(self) -> None:
+        """Nothing to do: blocks are whole from the beginning, and words are counted exactly."""
+
+    def clear(self) -> None:
+        """Forget what is held back."""
+        self._added.clear()
+        self._removed.clear()
+        self._held_chunks = 0
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        if self._removed:
+            self._delete()
+        if self._added:
+            self._insert()
+        self._chunk_words.write(self._connection, self._tables.key)
+        self._file_words.write(self._connection, self._tables.key)
+        self.clear()
+
+    def _delete(self) -> None:
+        given = (self._tables.key, self._removed)
+        for row_id, *words in self._connection.execute(
+            """DELETE FROM chunk WHERE project = %s AND file_id = ANY(%s)
+               RETURNING id, symbol_words, doc_words, body_words""",
+            given,
+        ):
+            self._chunk_words.removed[row_id] = tuple(words)
+        for file_id, *words in self._connection.execute(
+            """DELETE FROM file_words WHERE project = %s AND file_id = ANY(%s)
+               RETURNING file_id, stem, folders, names, head""",
+            given,
+        ):
+            self._file_words.removed[file_id] = tuple(words)
+        for table in ("chunk_vectors", "definition"):
+            self._connection.execute(f"DELETE FROM {table} WHERE project = %s AND file_id = ANY(%s)", given)
+
+    def _insert(self) -> None:
+        key = self._tables.key
+        for file_id, file in self._added.items():
+            words = file.words
+            self._file_words.added[file_id] = (words.stem, words.folders, words.names, words.head)
+            for n, c in enumerate(file.chunks, file.first_chunk):
+                self._chunk_words.added[n] = (c.symbol_words, c.doc_words, c.body_words)
+        copy_rows(
+            self._connection,
+            """chunk (project, id, file_id, start_line, end_line, symbol, kind, signature, symbol_words, doc_words,
+               body_words)""",
+            ("int8", "int8", "int8", "int4", "int4", *("text",) * 6),
+            (
+                (key, n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature, *self._chunk_words.added[n])
+                for file_id, file in self._added.items()
+                for n, c in enumerate(file.chunks, file.first_chunk)
+            ),
+        )
+        copy_rows(
+            self._connection,
+            "file_words (project, file_id, stem, folders, names, head)",
+            ("int8", "int8", *("text",) * 4),
+            ((key, file_id, *words) for file_id, words in self._file_words.added.items()),
+        )
+        self._insert_definitions()
+        self._insert_vectors()
+
+    def _insert_definitions(self) -> None:
+        every = [(file_id, d) for file_id, file in self._added.items() for d in file.definitions]
+        first = self._ids.take("definition", len(every))
+        copy_rows(
+            self._connection,
+            "definition (project, id, file_id, name, kind, line, end_line, container)",
+            ("int8", "int8", "int8", "text", "text", "int4", "int4", "text"),
+            (
+                (self._tables.key, n, file_id, d.name, d.kind, d.line, d.end_line, d.container)
+                for n, (file_id, d) in enumerate(every, first)
+            ),
+        )
+
+    def _insert_vectors(self) -> None:
+        every = [
+            (file_id, file.vectors.model, file.first_chunk, file.vectors.data)
+            for file_id, file in self._added.items()
+            if file.vectors and file.chunks
+        ]
+        numbers = next_numbers(self._connection, len(every))
+        copy_rows(
+            self._connection,
+            "chunk_vectors (project, number, file_id, model, first_chunk, data)",
+            ("int8", "int8", "int8", "text", "int8", "bytea"),
+            ((self._tables.key, number, *row) for number, row in zip(numbers, every, strict=True)),
+        )
+
+
+def next_numbers(connection: Connection, count: int) -> list[int]:
+    """New numbers of vectors, ascending; none is ever given again."""
+    rows = connection.execute("SELECT nextval('vector_number') FROM generate_series(1, %s)", (count,))
+    return sorted(row[0] for row in rows)
+
+
+def _condition(scope: FileScope) -> tuple[str, list[object]]:
+    """A further condition on `file.path` that keeps the files in scope, with its values."""
+    condition, values = "", list[object]()
+    if scope.folder:
+        condition += "AND starts_with(file.path, %s) "
+        values.append(scope.folder + "/")
+    if scope.suffixes:
+        condition += "AND lower(file.path) LIKE ANY(%s)"
+        escaped = (s.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for s in scope.suffixes)
+        values.append(["%" + ascii_lower(suffix) for suffix in escaped])
+    return condition, values

@@ -1,0 +1,332 @@
+"""One PostgreSQL database: connect to it, migrate it, read snapshots of it, write to it. Knows no domain's tables."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import logging
+import threading
+import time
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from deltos.errors import StoreBusy, StoreError, StoreTooNew
+from deltos.store.postgres.errors import NamedErrors, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+SCHEMA = "deltos"
+OLDEST_VERSION = 15
+POOL_SIZE = 8
+WAIT_SECONDS = 15.0
+_PROBE_SECONDS = 1.0
+_CONNECT_SECONDS = 10
+# Unless the address says otherwise: a server that vanished is noticed within a minute.
+_CONNECTION = {
+    "connect_timeout": str(_CONNECT_SECONDS),
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "45000",
+    "application_name": "deltos",
+}
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class Migration(NamedTuple):
+    """A named, ordered step of the schema. Applied once, recorded in the same transaction."""
+
+    name: str
+    sql: str
+
+
+# Text of PostgreSQL cannot contain the character NUL: it becomes U+FFFD, as in any text that cannot be read.
+class _TextWithoutNul(StrDumperUnknown):
+    def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
+        return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
+
+
+class _BinaryTextWithoutNul(StrBinaryDumper):
+    def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
+        return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
+
+
+@dataclass(slots=True)
+class _Borrowed:
+    """A connection of the pool, to be given back."""
+
+    connection: Connection
+
+
+class Database:
+    """A migrated schema of a PostgreSQL database, through a bounded pool of connections.
+
+    With `migrations` None it is used as it is: by a process that another one started on it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        migrations: Sequence[Migration] | None,
+        schema: str = SCHEMA,
+        pool_size: int = POOL_SIZE,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self.place = place_of(url)
+        self.schema = schema
+        self.errors = NamedErrors(self.place)
+        self._url = _complete(url)
+        self._wait_seconds = wait_seconds
+        self._local = threading.local()
+        if migrations is not None:
+            with self.errors:
+                self._prepare(migrations)
+        self._pool = self._open_pool(pool_size)
+
+    @property
+    def opening(self) -> tuple[str, str]:
+        """What another process needs to open it too: the address, with the password, and the schema."""
+        return self._url, self.schema
+
+    def beside(self) -> Database:
+        """The same database with transactions of its own: for stores that are used beside others in one thread."""
+        other = copy.copy(self)
+        other._local = threading.local()  # noqa: SLF001 (one of us)
+        return other
+
+    def describe(self) -> str:
+        """Where it is and what its server is, for a person."""
+        ((version,),) = self.query("SHOW server_version")
+        return f"{self.place}, PostgreSQL {version}"
+
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of one query: in this thread's snapshot or transaction if it has one."""
+        with self.errors:
+            connection = self._open_here()
+            if connection is not None:
+                return connection.execute(sql, values, binary=True).fetchall()
+            with self._borrowed() as borrowed:
+                return self._first(borrowed, sql, values).fetchall()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Queries that see one and the same state, whatever is written meanwhile."""
+        connection = self._open_here()
+        if connection is not None:
+            with self.errors:
+                yield connection
+            return
+        with self._transaction(_SNAPSHOT) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction; all of it or nothing is kept."""
+        if self._open_here() is not None:
+            raise StoreError("A transaction cannot begin inside another one of the same thread")
+        with self._transaction("BEGIN") as connection:
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        """A transaction of this thread; what was not committed in the block is taken back."""
+        with self.errors, self._borrowed() as borrowed:
+            self._first(borrowed, begin)
+            self._local.connection = borrowed.connection
+            try:
+                yield borrowed.connection
+            finally:
+                self._local.connection = None
+                _roll_back(borrowed.connection)
+
+    def commit_step(self, connection: Connection) -> None:
+        """Inside `write`: keep what was written so far and go on in a new transaction."""
+        with self.errors:
+            connection.execute("COMMIT")
+            connection.execute("BEGIN")
+
+    @contextmanager
+    def claim(self, key: str) -> Iterator[bool]:
+        """Whether this process now holds the claim of that name; held until the block ends or the process dies."""
+        with self.errors:
+            connection = self._connect()
+        # Closing the connection gives the claim back; where its server is gone, so is the claim.
+        with closing(connection):
+            with self.errors:
+                row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_number(key),)).fetchone()
+            yield bool(row and row[0])
+
+    def rewrite(self, tables: Sequence[str]) -> bool:
+        """Write tables anew, without anything that was deleted from them; False while another uses one of them."""
+        try:
+            with self.errors, closing(self._connect()) as connection:
+                connection.execute(f"SET lock_timeout TO {round(_PROBE_SECONDS * 1000)}")
+                for table in tables:
+                    connection.execute(f"VACUUM (FULL) {table}".encode())
+        except StoreBusy:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close all connections; what other threads still run is finished, and then they have none."""
+        self._pool.close(timeout=_PROBE_SECONDS)
+
+    # --- connections
+
+    def _open_here(self) -> Connection | None:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        return connection
+
+    def _open_pool(self, size: int) -> ConnectionPool[Connection]:
+        # It warns of every lost connection, on standard error where nobody listens; who asks is told by an error.
+        logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+        return ConnectionPool(
+            self._url,
+            kwargs={"autocommit": True, "prepare_threshold": None},
+            min_size=0,
+            max_size=size,
+            configure=self._configure,
+            reconnect_timeout=0.0,  # one attempt for each request: who asks is told why there is no connection
+            timeout=self._wait_seconds,
+            name=f"deltos-{self.schema}",
+            open=True,
+        )
+
+    def _configure(self, connection: Connection) -> None:
+        # Plans are never kept: with the project's key in the query, only its partitions are looked at and locked.
+        connection.adapters.register_dumper(str, _BinaryTextWithoutNul)
+        connection.adapters.register_dumper(str, _TextWithoutNul)
+        connection.execute(f'SET search_path TO "{self.schema}"')
+        connection.execute(f"SET lock_timeout TO {round(self._wait_seconds * 1000)}")
+
+    def _connect(self) -> Connection:
+        connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=None)
+        self._configure(connection)
+        return connection
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[_Borrowed]:
+        borrowed = _Borrowed(self._take())
+        try:
+            yield borrowed
+        finally:
+            self._pool.putconn(borrowed.connection)
+
+    def _first(self, borrowed: _Borrowed, sql: str, values: Sequence[object] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Run the first statement on a borrowed connection; one that died since its last use is replaced."""
+        for _ in range(self._pool.max_size):
+            try:
+                return borrowed.connection.execute(sql, values, binary=True)
+            except psycopg.OperationalError:
+                if not borrowed.connection.closed:
+                    raise
+                self._pool.putconn(borrowed.connection)
+                borrowed.connection = self._take()
+        return borrowed.connection.execute(sql, values, binary=True)
+
+    def _take(self) -> Connection:
+        until = time.monotonic() + self._wait_seconds
+        while True:
+            try:
+                return self._pool.getconn(timeout=min(_PROBE_SECONDS, self._wait_seconds))
+            except PoolClosed as exc:
+                raise StoreError(f"{self.place} is closed here", hint="The server is shutting down.") from exc
+            except PoolTimeout as exc:
+                self._connect().close()  # where none can be made, that tells why
+                made = self._pool.get_stats().get("pool_size", 0)  # fewer than there may be: one is on its way
+                if time.monotonic() >= until + (_CONNECT_SECONDS if made < self._pool.max_size else 0.0):
+                    pool = f"the pool {self._pool.name} to {self.place}"
+                    raise StoreBusy(
+                        f"All {self._pool.max_size} connections of {pool} are in use", hint="Try again in a moment."
+                    ) from exc
+
+    # --- schema
+
+    def _prepare(self, migrations: Sequence[Migration]) -> None:
+        """Bring the schema up to date; one that needs nothing is not written to."""
+        with closing(self._connect()) as connection:
+            self._check_server(connection)
+            if not self._missing_steps(connection, migrations):
+                return
+            connection.execute("SET lock_timeout TO 0")  # whoever migrates is waited for
+            # Before the transaction: one that began earlier would not see the tables that another has made.
+            connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
+            with connection.transaction():
+                missing = self._missing_steps(connection, migrations)
+                self._migrate(connection, missing, first=len(migrations) - len(missing))
+
+    def _check_server(self, connection: Connection) -> None:
+        version = connection.info.server_version
+        if version < OLDEST_VERSION * 10_000:
+            raise StoreError(
+                f"{self.place} is PostgreSQL {version // 10_000}",
+                hint=f"PostgreSQL {OLDEST_VERSION} or newer is needed.",
+            )
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreError(f"{self.place} keeps text as {encoding}", hint="Create the database with ENCODING 'UTF8'.")
+
+    def _missing_steps(self, connection: Connection, migrations: Sequence[Migration]) -> Sequence[Migration]:
+        applied: list[str] = []
+        found = connection.execute("SELECT to_regclass(%s)", (f'"{self.schema}".migration',)).fetchone()
+        if found and found[0]:
+            applied = [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
+        known = [migration.name for migration in migrations]
+        if applied != known[: len(applied)]:
+            unknown = next((name for name in applied if name not in known), applied[-1])
+            raise StoreTooNew(
+                f"{self.place} has schema step '{unknown}', which this version does not know",
+                hint="Upgrade deltos, or set DELTOS_DATABASE to another database.",
+            )
+        return migrations[len(applied) :]
+
+    def _migrate(self, connection: Connection, steps: Sequence[Migration], *, first: int) -> None:
+        if not first:
+            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
+            connection.execute(
+                "CREATE TABLE migration (position integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz)"
+            )
+        for position, migration in enumerate(steps, start=first):
+            connection.execute(migration.sql.encode())
+            connection.execute("INSERT INTO migration VALUES (%s, %s, now())", (position, migration.name))
+
+    def _lock_number(self, key: str) -> int:
+        """Advisory locks have numbers, and all users of a database share them."""
+        digest = hashlib.sha256(f"deltos/{self.schema}/{key}".encode("utf-8", "surrogateescape")).digest()
+        return int.from_bytes(digest[:8], "big", signed=True)
+
+
+@contextmanager
+def undone_on_error(connection: Connection) -> Iterator[None]:
+    """Take back what an error left half done, and nothing else of the transaction."""
+    connection.execute("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:  # an interrupt too: what it left half done is taken back, and it goes on upwards
+        with suppress(psycopg.OperationalError):  # the connection is gone, and all of the transaction with it
+            connection.execute("ROLLBACK TO part")
+            connection.execute("RELEASE part")
+        raise
+    connection.execute("RELEASE part")
+
+
+def _roll_back(connection: Connection) -> None:
+    with suppress(psycopg.Error):  # a dead connection has nothing left to take back
+        connection.rollback()
+
+
+def _complete(url: str) -> str:
+    """The address with our settings where it has none of its own."""
+    given = conninfo_to_dict(url)
+    return make_conninfo(url, **{name: value for name, value in _CONNECTION.items() if name not in given})

@@ -1,0 +1,278 @@
+"""Documentation sources, the crawl of each, and the addresses that crawl goes to. Pages and chunks are docs_index's."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from deltos.digest import sha256
+from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SourceRow
+from deltos.store.postgres.database import Database, Migration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from deltos.store.postgres.database import Connection
+
+# `number` is what pages and chunks know their source by: their ids begin with it.
+DOCS_SOURCES_001 = Migration(
+    "docs-sources-001",
+    """
+    CREATE TABLE docs_source (
+        number integer GENERATED ALWAYS AS IDENTITY UNIQUE,
+        id text COLLATE "C" PRIMARY KEY,
+        name text COLLATE "C" NOT NULL,
+        kind text NOT NULL,
+        url text NOT NULL,
+        version text NOT NULL,
+        include text NOT NULL,
+        exclude text NOT NULL,
+        max_pages bigint NOT NULL,
+        max_depth bigint NOT NULL,
+        project_root text NOT NULL,
+        generation bigint NOT NULL,
+        added_at double precision NOT NULL,
+        crawled_at double precision NOT NULL,
+        auth text NOT NULL,
+        browser boolean NOT NULL,
+        folder text NOT NULL,
+        reference text NOT NULL
+    );
+    CREATE TABLE docs_crawl (
+        source_id text COLLATE "C" PRIMARY KEY REFERENCES docs_source (id) ON DELETE CASCADE,
+        generation bigint NOT NULL,
+        state text NOT NULL,
+        reason text NOT NULL,
+        is_full boolean NOT NULL,
+        is_seeded boolean NOT NULL,
+        started_at double precision NOT NULL,
+        finished_at double precision NOT NULL
+    );
+    CREATE TABLE docs_address (
+        source_id text COLLATE "C" NOT NULL REFERENCES docs_source (id) ON DELETE CASCADE,
+        digest bytea NOT NULL,
+        url text COLLATE "C" NOT NULL,
+        depth bigint NOT NULL,
+        state text NOT NULL,
+        attempts bigint NOT NULL,
+        reason text NOT NULL,
+        PRIMARY KEY (source_id, digest)
+    );
+    CREATE INDEX docs_address_by_state ON docs_address (source_id, state);
+    CREATE TABLE docs_claim_note (source_id text COLLATE "C" PRIMARY KEY, note text NOT NULL);
+    """,
+)
+
+_SOURCE_FIELDS = tuple(field.name for field in fields(SourceRow))
+_SOURCE_COLUMNS = ", ".join(_SOURCE_FIELDS)
+_CRAWL_COLUMNS = ", ".join(field.name for field in fields(CrawlRow))
+_ADDRESS_COLUMNS = "url, depth, state, attempts, reason"
+
+
+class NotedClaim:
+    """Implements `store.documents.CrawlClaim`: the note is a row, which outlives whoever wrote it."""
+
+    def __init__(self, database: Database, source_id: str) -> None:
+        self._database = database
+        self._source_id = source_id
+
+    def read_note(self) -> str:
+        rows = self._database.query("SELECT note FROM docs_claim_note WHERE source_id = %s", (self._source_id,))
+        return str(rows[0][0]) if rows else ""
+
+    def write_note(self, line: str) -> None:
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT INTO docs_claim_note VALUES (%s, %s)"
+                " ON CONFLICT (source_id) DO UPDATE SET note = excluded.note",
+                (self._source_id, line.partition("\n")[0]),
+            )
+
+
+class PostgresSources:
+    """Implements `store.documents.Sources`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    # ------------------------------------------------------------------ sources
+
+    def sources(self) -> list[SourceRow]:
+        rows = self.database.query(
+            f'SELECT {_SOURCE_COLUMNS} FROM docs_source ORDER BY lower(name COLLATE "C"), number'
+        )
+        return [_source(row) for row in rows]
+
+    def source(self, source_id: str) -> SourceRow | None:
+        rows = self.database.query(f"SELECT {_SOURCE_COLUMNS} FROM docs_source WHERE id = %s", (source_id,))
+        return _source(rows[0]) if rows else None
+
+    def add_source(self, source: SourceRow) -> None:
+        with self.database.write() as connection:
+            insert_source(connection, source)
+
+    def set_version(self, source_id: str, version: str) -> None:
+        with self.database.write() as connection:
+            connection.execute("UPDATE docs_source SET version = %s WHERE id = %s", (version, source_id))
+
+    # ------------------------------------------------------------------ crawls
+
+    @contextmanager
+    def claim(self, source_id: str) -> Iterator[NotedClaim | None]:
+        with self.database.claim(f"docs-{source_id}") as is_held:
+            yield NotedClaim(self.database, source_id) if is_held else None
+
+    def crawl(self, source_id: str) -> CrawlRow | None:
+        rows = self.database.query(f"SELECT {_CRAWL_COLUMNS} FROM docs_crawl WHERE source_id = %s", (source_id,))
+        return CrawlRow(*rows[0]) if rows else None
+
+    def open_crawls(self) -> list[str]:
+        return [row[0] for row in self.database.query("SELECT source_id FROM docs_crawl WHERE state = 'open'")]
+
+    def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
+        with self.database.write() as connection:
+            hold_source(connection, source_id)
+            connection.execute(
+                "DELETE FROM docs_address WHERE source_id = %s AND (state NOT IN ('failed', 'missing') OR %s)",
+                (source_id, is_full),
+            )
+            connection.execute(
+                "UPDATE docs_address SET state = 'queued', attempts = 0, reason = ''"
+                " WHERE source_id = %s AND state = 'failed'",
+                (source_id,),
+            )
+            connection.execute("DELETE FROM docs_crawl WHERE source_id = %s", (source_id,))
+            connection.execute(
+                f"INSERT INTO docs_crawl ({_CRAWL_COLUMNS})"
+                " SELECT id, generation + 1, 'open', '', %s, false, %s, 0 FROM docs_source WHERE id = %s",
+                (is_full, now, source_id),
+            )
+
+    def seed(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
+        with self.database.write() as connection:
+            hold_source(connection, source_id)
+            addresses = list(addresses)
+            insert_addresses(connection, source_id, addresses)
+            settle_addresses(connection, source_id, [each for each in addresses if each.state != "queued"])
+            connection.execute("UPDATE docs_crawl SET is_seeded = true WHERE source_id = %s", (source_id,))
+
+    def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
+        with self.database.write() as connection:
+            return close_crawl(connection, source_id, state, reason, now)
+
+    def fail_address(self, source_id: str, url: str, reason: str) -> None:
+        address = CrawlAddress(url, depth=1, state="failed", reason=reason)
+        with self.database.write() as connection:
+            hold_source(connection, source_id)
+            insert_addresses(connection, source_id, [address])
+            settle_addresses(connection, source_id, [address])
+
+    def queued(self, source_id: str) -> list[CrawlAddress]:
+        rows = self.database.query(
+            f"SELECT {_ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state = 'queued'"
+            " ORDER BY depth, url",
+            (source_id,),
+        )
+        return [CrawlAddress(*row) for row in rows]
+
+    def known_urls(self, source_id: str) -> set[str]:
+        rows = self.database.query(
+            "SELECT url FROM docs_address WHERE source_id = %s AND state <> 'missing'", (source_id,)
+        )
+        return {row[0] for row in rows}
+
+    def address_counts(self, source_id: str) -> dict[str, int]:
+        rows = self.database.query(
+            "SELECT state, count(*) FROM docs_address WHERE source_id = %s GROUP BY state", (source_id,)
+        )
+        return dict(rows)
+
+    def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
+        rows = self.database.query(
+            f"SELECT {_ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state IN ('failed', 'missing')"
+            " ORDER BY url",
+            (source_id,),
+        )
+        return [CrawlAddress(*row) for row in rows]
+
+    def count_reason(self, source_id: str, reason: str) -> int:
+        [(count,)] = self.database.query(
+            "SELECT count(*) FROM docs_address WHERE source_id = %s AND reason = %s", (source_id, reason)
+        )
+        return int(count)
+
+    def first_reason(self, source_id: str) -> str:
+        rows = self.database.query(
+            "SELECT reason FROM docs_address WHERE source_id = %s AND reason <> ''"
+            " ORDER BY state IN ('failed', 'missing') DESC, depth, url LIMIT 1",
+            (source_id,),
+        )
+        return str(rows[0][0]).partition("\n")[0] if rows else ""
+
+
+def insert_source(connection: Connection, source: SourceRow) -> None:
+    """Record a new source."""
+    values = [getattr(source, name) for name in _SOURCE_FIELDS]
+    values = [json.dumps(value) if isinstance(value, tuple) else value for value in values]
+    marks = ", ".join(["%s"] * len(values))
+    connection.execute(f"INSERT INTO docs_source ({_SOURCE_COLUMNS}) VALUES ({marks})", values)
+
+
+def digest_of(url: str) -> bytes:
+    """What an address is looked up by: entries of an index are at most 2,700 bytes."""
+    return sha256(url.encode()).digest()
+
+
+def hold_source(connection: Connection, source_id: str) -> int | None:
+    """The number of a source, whose other writers wait until this transaction ends; None when there is no such one."""
+    row = connection.execute("SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE", (source_id,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def insert_addresses(connection: Connection, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
+    """Add addresses that the crawl has not met; known ones stay as they are."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO docs_address (source_id, digest, {_ADDRESS_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s)"
+            " ON CONFLICT DO NOTHING",
+            [
+                (source_id, digest_of(each.url), each.url, each.depth, each.state, each.attempts, each.reason)
+                for each in addresses
+            ],
+        )
+
+
+def settle_addresses(connection: Connection, source_id: str, addresses: Sequence[CrawlAddress]) -> None:
+    """Record what became of addresses."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE docs_address SET state = %s, attempts = %s, reason = %s WHERE source_id = %s AND digest = %s",
+            [(each.state, each.attempts, each.reason, source_id, digest_of(each.url)) for each in addresses],
+        )
+
+
+def crawl_is_open(connection: Connection, source_id: str, generation: int) -> bool:
+    """Whether that very crawl still wants pages: nobody cancelled it, restarted it or removed its source."""
+    row = connection.execute(
+        "SELECT 1 FROM docs_crawl WHERE source_id = %s AND generation = %s AND state = 'open' FOR UPDATE",
+        (source_id, generation),
+    ).fetchone()
+    return row is not None
+
+
+def close_crawl(connection: Connection, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
+    """Close an open crawl; False when it was closed already."""
+    done = connection.execute(
+        "UPDATE docs_crawl SET state = %s, reason = %s, finished_at = %s WHERE source_id = %s AND state = 'open'",
+        (state, reason, now, source_id),
+    )
+    return done.rowcount > 0
+
+
+def _source(row: Sequence[Any]) -> SourceRow:
+    values = dict(zip(_SOURCE_FIELDS, row, strict=True))
+    for globs in ("include", "exclude"):
+        values[globs] = tuple(json.loads(values[globs]))
+    return SourceRow(**values)

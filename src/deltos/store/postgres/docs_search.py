@@ -1,0 +1,126 @@
+"""The read path of documentation: candidates for a question with all that ranking looks at, and chunks to show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk
+from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, VISIBLE
+from deltos.store.postgres.postings import owners_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.postgres.database import Database
+
+_JOINED = (
+    "docs_chunk c JOIN docs_page p ON p.source = c.source AND p.id = c.page_id"
+    " JOIN docs_source s ON s.number = c.source WHERE c.source = ANY(%s) AND p.source = ANY(%s)"
+)
+_CANDIDATE = (
+    "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.anchors, c.links_in,"
+    " p.links_in, c.heading_words, c.trail_words, c.anchor_words, c.link_words, c.body_words, length(c.text)"
+    f" FROM {_JOINED} AND c.id = ANY(%s) AND c.body_words IS NOT NULL AND {VISIBLE}"
+)
+# Only to choose candidates: the heading, and all else.
+_CHUNK_WEIGHTS = (2.0, 1.0)
+_PAGE_WEIGHTS = (3.0, 2.0, 1.0)
+# What a crawl has written and not published; pages that are gone are deleted when it is.
+_HIDDEN_PAGES = (
+    "SELECT h.id FROM docs_page h JOIN docs_source s ON s.number = h.source"
+    " WHERE h.source = ANY(%s) AND h.added > s.generation"
+)
+_HIDDEN_CHUNKS = (
+    "SELECT c.id FROM docs_chunk c JOIN docs_page h ON h.source = c.source AND h.id = c.page_id"
+    " JOIN docs_source s ON s.number = h.source"
+    " WHERE c.source = ANY(%s) AND h.source = ANY(%s) AND h.added > s.generation"
+)
+
+
+class PostgresPassages:
+    """Implements `store.documents.Passages`: only what readers may see."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self.database.snapshot()
+
+    def totals(self, source_ids: Collection[str]) -> DocsTotals:
+        numbers = self._numbers(source_ids)
+        [row] = self.database.query(
+            f"SELECT count(DISTINCT s.id), count(DISTINCT p.id), count(*) FROM {_JOINED} AND {VISIBLE}",
+            (numbers, numbers),
+        )
+        return DocsTotals(*row)
+
+    def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
+        return CHUNK_WORDS.frequencies(self.database, words)
+
+    def chunk_count(self) -> int:
+        return CHUNK_WORDS.count(self.database)
+
+    def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[CandidateChunk]:
+        if not words:
+            return []
+        with self.database.snapshot():
+            numbers = self._numbers(source_ids)
+            best = CHUNK_WORDS.best(
+                self.database,
+                words,
+                numbers,
+                _CHUNK_WEIGHTS,
+                limit=limit,
+                where=f"g.item NOT IN ({_HIDDEN_CHUNKS})",
+                values=(numbers, numbers),
+            )
+            found = {each.chunk_id: each for each in self._candidates([item for item, _ in best], numbers)}
+        return [found[item] for item, _ in best if item in found]
+
+    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
+        with self.database.snapshot():
+            return self._candidates(list(chunk_ids), self._numbers(source_ids))
+
+    def _candidates(self, chunk_ids: Sequence[int], numbers: Sequence[int]) -> list[CandidateChunk]:
+        owners = [owner for owner in owners_of(chunk_ids) if owner in set(numbers)]
+        rows = self.database.query(_CANDIDATE, (owners, owners, list(chunk_ids)))
+        return [CandidateChunk(*row) for row in rows]
+
+    def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
+        if not words:
+            return {}
+        with self.database.snapshot():
+            numbers = self._numbers(source_ids)
+            best = PAGE_WORDS.best(
+                self.database,
+                words,
+                numbers,
+                _PAGE_WEIGHTS,
+                limit=limit,
+                where=f"g.item NOT IN ({_HIDDEN_PAGES})",
+                values=(numbers,),
+            )
+        return dict(best)
+
+    def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
+        owners = owners_of(chunk_ids)
+        rows = self.database.query(
+            "SELECT c.id, s.id, s.name, s.version, p.url, p.title, c.section, c.anchors, c.text"
+            f" FROM {_JOINED} AND c.id = ANY(%s)",
+            (owners, owners, list(chunk_ids)),
+        )
+        found = {
+            chunk_id: ShownChunk(
+                chunk_id, source_id, source, version, url, title, section, tuple(anchors.split()), text
+            )
+            for chunk_id, source_id, source, version, url, title, section, anchors, text in rows
+        }
+        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    def _numbers(self, source_ids: Collection[str]) -> list[int]:
+        """What pages and chunks know the sources by."""
+        rows = self.database.query(
+            "SELECT number FROM docs_source WHERE id = ANY(%s) ORDER BY number", (list(source_ids),)
+        )
+        return [row[0] for row in rows]

@@ -1,0 +1,510 @@
+"""The tables of the code graph: symbols, edges, imports, and the facts behind them. Writes; `graph_read` reads.
+
+Paths and symbols have ids of their own that outlive re-indexing, so that an edge into a file survives an edit of it.
+Facts and resolutions are held back and written many files at once: a file by itself would cost a dozen round trips.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
+from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
+from deltos.store.postgres.database import Database, Migration
+from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.rows import check_text, copy_rows, cut, is_one_of, is_one_of_in_any_case, lower_cut
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.tables import Ids, ProjectTables
+    from deltos.store.symbols import Symbol
+
+GRAPH_001 = Migration(
+    "graph-001-symbols-and-edges",
+    partitioned("place", 'id bigint NOT NULL, path text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)')
+    + f"CREATE INDEX place_by_path ON place (project, {cut('path')});"
+    + partitioned(
+        "node",
+        'id bigint NOT NULL, place_id bigint NOT NULL, key text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)',
+    )
+    + "CREATE INDEX node_by_place ON node (project, place_id);"
+    + partitioned(
+        "symbol",
+        """node_id bigint NOT NULL,
+        place_id bigint NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        kind text COLLATE "C" NOT NULL,
+        line integer NOT NULL,
+        end_line integer NOT NULL,
+        signature text NOT NULL,
+        doc text NOT NULL,
+        PRIMARY KEY (project, node_id)""",
+    )
+    + f"CREATE INDEX symbol_by_name ON symbol (project, {lower_cut('name')});"
+    + "CREATE INDEX symbol_by_place ON symbol (project, place_id, line);"
+    + partitioned(
+        "edge",
+        """id bigint NOT NULL,
+        place_id bigint NOT NULL,
+        line integer NOT NULL,
+        source_id bigint NOT NULL,
+        target_id bigint NOT NULL,
+        kind text COLLATE "C" NOT NULL,
+        origin text COLLATE "C" NOT NULL,
+        certain boolean NOT NULL,
+        PRIMARY KEY (project, id)""",
+    )
+    + "CREATE INDEX edge_by_target ON edge (project, target_id);"
+    + "CREATE INDEX edge_by_place ON edge (project, place_id, source_id);"
+    + partitioned(
+        "mention",
+        """name text COLLATE "C" NOT NULL,
+        place_id bigint NOT NULL,
+        line integer NOT NULL,
+        source_id bigint NOT NULL,
+        kind text COLLATE "C" NOT NULL""",
+    )
+    + f"CREATE INDEX mention_by_name ON mention (project, {cut('name')});"
+    + "CREATE INDEX mention_by_place ON mention (project, place_id);"
+    + partitioned(
+        "import",
+        """place_id bigint NOT NULL,
+        line integer NOT NULL,
+        target_place_id bigint NOT NULL,
+        mode text COLLATE "C" NOT NULL""",
+    )
+    + "CREATE INDEX import_by_place ON import (project, place_id);"
+    + partitioned(
+        "fact",
+        """place_id bigint NOT NULL,
+        language text COLLATE "C" NOT NULL,
+        state smallint NOT NULL,
+        interface_hash bytea NOT NULL,
+        interface bytea NOT NULL,
+        body bytea NOT NULL,
+        parts bytea NOT NULL,
+        dependencies bytea NOT NULL,
+        external_imports integer NOT NULL,
+        unresolved_imports integer NOT NULL,
+        PRIMARY KEY (project, place_id)""",
+    )
+    + partitioned("stale", 'name text COLLATE "C" NOT NULL')
+    + "CREATE INDEX stale_by_project ON stale (project);",
+)
+# So many files, or edges, are held back before they are written.
+_HELD_FILES = 500
+_HELD_EDGES = 20_000
+_NO_DEPENDENCIES = encoded_dependencies(())
+_PLACED_FACT = "fact JOIN place ON place.project = fact.project AND place.id = place_id"
+
+
+class _FileFacts(NamedTuple):
+    symbols: Sequence[Symbol]
+    facts: FactRecord
+    parts: bytes
+
+
+class _KnownFact(NamedTuple):
+    interface_hash: bytes
+    state: int
+    parts: bytes
+
+
+@dataclass(slots=True)
+class _GraphIds:
+    """Ids of paths and symbols that were looked up or made in a transaction."""
+
+    places: dict[str, int] = field(default_factory=dict)
+    nodes: dict[int, dict[str, int]] = field(default_factory=dict)
+
+
+class GraphChanges:
+    """What a transaction has to write to the graph and holds back; of one kind at a time, as it came."""
+
+    def __init__(self, tables: ProjectTables, connection: Connection, ids: Ids) -> None:
+        self._key = tables.key
+        self._connection = connection
+        self._new_ids = ids
+        self._known = _GraphIds()
+        self._facts: dict[str, _FileFacts] = {}
+        self._removed: dict[str, None] = {}
+        self._resolved: dict[str, ResolutionRecord] = {}
+        self._held_edges = 0
+
+    # --- holding back
+
+    def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
+        """Replace a file's symbols and facts, later."""
+        check_text(path, facts.language)
+        for s in symbols:
+            check_text(s.key, s.name, s.kind, s.signature, s.doc)
+        if self._removed or self._resolved or path in self._facts or len(self._facts) >= _HELD_FILES:
+            self.flush()
+        self._facts[path] = _FileFacts(symbols, facts, encoded_parts(facts.parts))
+
+    def remove_file(self, path: str) -> None:
+        """Forget a file, later."""
+        if self._facts or self._resolved:
+            self.flush()
+        self._removed[path] = None
+
+    def write_resolution(self, resolution: ResolutionRecord) -> None:
+        """Replace a file's edges and imports, later."""
+        if self._facts or self._removed or resolution.path in self._resolved or self._held_edges >= _HELD_EDGES:
+            self.flush()
+        self._resolved[resolution.path] = resolution
+        self._held_edges += len(resolution.edges) + len(resolution.imports) + 1
+
+    def clear(self) -> None:
+        """Forget what is held back, and the ids: what made them is taken back."""
+        self._known = _GraphIds()
+        self._forget_held()
+
+    def _forget_held(self) -> None:
+        self._facts.clear()
+        self._removed.clear()
+        self._resolved.clear()
+        self._held_edges = 0
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        if self._facts:
+            self._flush_facts()
+        if self._removed:
+            self._flush_removed()
+        if self._resolved:
+            self._flush_resolved()
+        self._forget_held()
+
+    # --- ids
+
+    def load_places(self) -> None:
+        """Look all paths up at once."""
+        rows = self._connection.execute("SELECT path, id FROM place WHERE project = %s", (self._key,))
+        self._known.places = dict(rows.fetchall())
+
+    def places(self, paths: Collection[str]) -> dict[str, int]:
+        """The ids of paths, new if need be."""
+        known = self._known.places
+        wanted = [path for path in dict.fromkeys(paths) if path not in known]
+        if wanted:
+            named, given = is_one_of("path", wanted)
+            sql = f"SELECT path, id FROM place WHERE project = %s AND {named}"
+            known.update(self._connection.execute(sql, (self._key, *given)).fetchall())
+        fresh = [path for path in wanted if path not in known]
+        if fresh:
+            first = self._new_ids.take("place", len(fresh))
+            known.update({path: n for n, path in enumerate(fresh, first)})
+            rows = ((self._key, known[path], path) for path in fresh)
+            copy_rows(self._connection, "place (project, id, path)", ("int8", "int8", "text"), rows)
+        return known
+
+    def _nodes(self, wanted: Mapping[int, Collection[str]]) -> dict[int, dict[str, int]]:
+        """The ids of symbols by place and key, defined or merely referred to, new if need be."""
+        known = self._known.nodes
+        unknown = [place_id for place_id in wanted if place_id not in known]
+        if unknown:
+            known.update({place_id: {} for place_id in unknown})
+            sql = "SELECT place_id, key, id FROM node WHERE project = %s AND place_id = ANY(%s)"
+            for place_id, key, node_id in self._connection.execute(sql, (self._key, unknown)).fetchall():
+                known[place_id][key] = node_id
+        fresh = [
+            (place_id, key)
+            for place_id, keys in wanted.items()
+            for key in dict.fromkeys(keys)
+            if key not in known[place_id]
+        ]
+        if fresh:
+            first = self._new_ids.take("node", len(fresh))
+            for n, (place_id, key) in enumerate(fresh, first):
+                known[place_id][key] = n
+            rows = ((self._key, n, *node) for n, node in enumerate(fresh, first))
+            types = ("int8", "int8", "int8", "text")
+            copy_rows(self._connection, "node (project, id, place_id, key)", types, rows)
+        return known
+
+    # --- facts
+
+    def _flush_facts(self) -> None:
+        places = self.places(self._facts)
+        ids = {path: places[path] for path in self._facts}
+        known = self._known_facts(list(ids.values()))
+        states, stale, announcing = {}, list[str](), list[str]()
+        for path, file in self._facts.items():
+            before = known.get(ids[path])
+            added = only_added(before.parts, file.facts.parts) if before else None
+            states[path] = new_state(before, file.facts.interface_hash, only_added=added is not None)
+            stale += [name for part in added or () for name in (f"{path}?{part}", f"{path}*")]
+            if file.facts.announces_names and states[path] >= INTERFACE_CHANGED:
+                announcing.append(path)
+                stale += [f"@{symbol.name}" for symbol in file.symbols]
+        self._mark_stale([*stale, *self._announced([ids[path] for path in announcing])])
+        self._write_facts(ids, states, known)
+        self._write_symbols(ids)
+
+    def _known_facts(self, place_ids: list[int]) -> dict[int, _KnownFact]:
+        rows = self._connection.execute(
+            "SELECT place_id, interface_hash, state, parts FROM fact WHERE project = %s AND place_id = ANY(%s)",
+            (self._key, place_ids),
+            binary=True,
+        )
+        return {row[0]: _KnownFact(*row[1:]) for row in rows}
+
+    def _write_facts(self, ids: Mapping[str, int], states: Mapping[str, int], known: Mapping[int, _KnownFact]) -> None:
+        kept: dict[int, tuple[bytes, int, int]] = {}
+        if known:
+            for place_id, *rest in self._connection.execute(
+                """DELETE FROM fact WHERE project = %s AND place_id = ANY(%s)
+                   RETURNING place_id, dependencies, external_imports, unresolved_imports""",
+                (self._key, list(known)),
+                binary=True,
+            ):
+                kept[place_id] = (rest[0], rest[1], rest[2])
+        none = (_NO_DEPENDENCIES, 0, 0)
+        copy_rows(
+            self._connection,
+            """fact (project, place_id, language, state, interface_hash, interface, body, parts, dependencies,
+               external_imports, unresolved_imports)""",
+            ("int8", "int8", "text", "int2", *("bytea",) * 5, "int4", "int4"),
+            (
+                (self._key, place_id, f.language, states[path], f.interface_hash, f.interface, f.body, parts, *rest)
+                for path, (_, f, parts) in self._facts.items()
+                for place_id, rest in ((ids[path], kept.get(ids[path], none)),)
+            ),
+        )
+
+    def _write_symbols(self, ids: Mapping[str, int]) -> None:
+        self._connection.execute(
+            "DELETE FROM symbol WHERE project = %s AND place_id = ANY(%s)", (self._key, list(ids.values()))
+        )
+        nodes = self._nodes({ids[path]: [s.key for s in file.symbols] for path, file in self._facts.items()})
+        copy_rows(
+            self._connection,
+            "symbol (project, node_id, place_id, name, kind, line, end_line, signature, doc)",
+            ("int8", "int8", "int8", "text", "text", "int4", "int4", "text", "text"),
+            (
+                (self._key, nodes[ids[path]][s.key], ids[path], s.name, s.kind, s.line, s.end_line, s.signature, s.doc)
+                for path, file in self._facts.items()
+                for s in file.symbols
+            ),
+        )
+
+    def _flush_removed(self) -> None:
+        places = self.places(self._removed)
+        ids = [places[path] for path in self._removed]
+        self._mark_stale(self._announced(ids))
+        for table in ("symbol", "edge", "mention", "import", "fact"):
+            self._connection.execute(f"DELETE FROM {table} WHERE project = %s AND place_id = ANY(%s)", (self._key, ids))
+
+    def _announced(self, place_ids: list[int]) -> list[str]:
+        """The names that files define so far: whoever looked them up has to look again."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT name FROM symbol WHERE project = %s AND place_id = ANY(%s)", (self._key, place_ids)
+        )
+        return [f"@{row[0]}" for row in rows]
+
+    def _mark_stale(self, dependencies: Iterable[str]) -> None:
+        rows = [(self._key, name) for name in dict.fromkeys(dependencies)]
+        if rows:
+            copy_rows(self._connection, "stale (project, name)", ("int8", "text"), rows)
+
+    # --- resolutions
+
+    def _flush_resolved(self) -> None:
+        every = self._resolved
+        places = self.places(
+            [
+                *every,
+                *(edge.target_path for each in every.values() for edge in each.edges if edge.target_path),
+                *(target for each in every.values() for _, target, _ in each.imports),
+            ]
+        )
+        ids = [places[path] for path in every]
+        for table in ("edge", "mention", "import"):
+            self._connection.execute(f"DELETE FROM {table} WHERE project = %s AND place_id = ANY(%s)", (self._key, ids))
+        self._write_edges(places)
+        copy_rows(
+            self._connection,
+            "import (project, place_id, line, target_place_id, mode)",
+            ("int8", "int8", "int4", "int8", "text"),
+            (
+                (self._key, places[path], line, places[target], mode)
+                for path, each in every.items()
+                for line, target, mode in each.imports
+            ),
+        )
+        self._connection.execute(
+            """UPDATE fact SET state = 0, dependencies = given.dependencies, external_imports = given.external,
+               unresolved_imports = given.unresolved
+               FROM unnest(%b::bigint[], %b::bytea[], %b::int[], %b::int[])
+               AS given (place_id, dependencies, external, unresolved)
+               WHERE fact.project = %s AND fact.place_id = given.place_id""",
+            (
+                ids,
+                [encoded_dependencies(each.dependencies) for each in every.values()],
+                [each.external_imports for each in every.values()],
+                [each.unresolved_imports for each in every.values()],
+                self._key,
+            ),
+        )
+
+    def _write_edges(self, places: Mapping[str, int]) -> None:
+        wanted: dict[int, dict[str, None]] = {}
+        for path, each in self._resolved.items():
+            for edge in each.edges:
+                wanted.setdefault(places[path], {})[edge.source_key] = None
+                if edge.target_path:
+                    wanted.setdefault(places[edge.target_path], {})[edge.target_key] = None
+        nodes = self._nodes(wanted)
+        edges, mentions = [], []
+        for path, each in self._resolved.items():
+            place_id = places[path]
+            for edge in each.edges:
+                source_id = nodes[place_id][edge.source_key]
+                if edge.target_path:
+                    target_id = nodes[places[edge.target_path]][edge.target_key]
+                    edges.append((place_id, edge.line, source_id, target_id, edge.kind, edge.origin, edge.certain))
+                else:
+                    mentions.append((self._key, edge.target_key, place_id, edge.line, source_id, edge.kind))
+        first = self._new_ids.take("edge", len(edges))
+        copy_rows(
+            self._connection,
+            "edge (project, id, place_id, line, source_id, target_id, kind, origin, certain)",
+            ("int8", "int8", "int8", "int4", "int8", "int8", "text", "text", "bool"),
+            ((self._key, n, *edge) for n, edge in enumerate(edges, first)),
+        )
+        copy_rows(
+            self._connection,
+            "mention (project, name, place_id, line, source_id, kind)",
+            ("int8", "text", "int8", "int4", "int8", "text"),
+            mentions,
+        )
+
+
+class PostgresGraphWriter:
+    """Implements `store.graph.GraphWriter`."""
+
+    def __init__(self, tables: ProjectTables, connection: Connection, changes: GraphChanges) -> None:
+        self._tables = tables
+        self._connection = connection
+        self._changes = changes
+
+    def load_places(self) -> None:
+        self._changes.flush()
+        self._changes.load_places()
+
+    def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
+        with self._tables.database.errors:
+            self._changes.write_facts(path, symbols, facts)
+
+    def remove_file(self, path: str) -> None:
+        self._changes.remove_file(path)
+
+    def stale_names(self) -> list[str]:
+        sql = "SELECT DISTINCT name FROM stale WHERE project = %s ORDER BY name"
+        return [row[0] for row in self._tables.query(sql, (self._tables.key,))]
+
+    def unsettled(self) -> list[Unsettled]:
+        sql = f"SELECT path, language, state FROM {_PLACED_FACT} WHERE fact.project = %s AND state > 0 ORDER BY path"
+        return [Unsettled(*row) for row in self._tables.query(sql, (self._tables.key,))]
+
+    def languages(self) -> dict[str, str]:
+        sql = f"SELECT path, language FROM {_PLACED_FACT} WHERE fact.project = %s ORDER BY place_id"
+        return dict(self._tables.query(sql, (self._tables.key,)))
+
+    def dependants(self, dependencies: Iterable[str]) -> set[str]:
+        wanted = set(map(checksum, dependencies))
+        if not wanted:
+            return set()
+        sql = f"SELECT path, dependencies FROM {_PLACED_FACT} WHERE fact.project = %s"
+        rows = self._tables.query(sql, (self._tables.key,))
+        return {path for path, blob in rows if not wanted.isdisjoint(array("I", blob))}
+
+    def depends(self, path: str, dependency: str) -> bool:
+        named, given = is_one_of("path", [path])
+        sql = f"SELECT dependencies FROM {_PLACED_FACT} WHERE fact.project = %s AND {named}"
+        rows = self._tables.query(sql, (self._tables.key, *given))
+        return bool(rows) and checksum(dependency) in array("I", rows[0][0])
+
+    def facts(self) -> PostgresFacts:
+        self._changes.flush()
+        return PostgresFacts(self._tables.database, self._tables.key)
+
+    def fact_source(self) -> PostgresFactSource:
+        self._changes.flush()
+        return PostgresFactSource(self._tables.database.opening, self._tables.key)
+
+    def pending(self, paths: Iterable[str]) -> PendingFacts:
+        pending, given = PendingFacts({}, {}), list(paths)
+        named, values = is_one_of("path", given)
+        key = self._tables.key
+        sql = f"SELECT path, interface, body FROM {_PLACED_FACT} WHERE fact.project = %s AND {named}"
+        found = {row[0]: (row[1], row[2]) for row in self._tables.query(sql, (key, *values))}
+        pending.facts.update({path: found.get(path, (None, None)) for path in given})
+        for name, path, node_key, kind in self._tables.query(
+            f"""SELECT symbol.name, path, node.key, symbol.kind FROM symbol
+                JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
+                JOIN place ON place.project = symbol.project AND place.id = symbol.place_id
+                WHERE symbol.project = %s AND {named} ORDER BY path, symbol.line, symbol.node_id""",
+            (key, *values),
+        ):
+            pending.symbols.setdefault(name, []).append((path, node_key, kind))
+        return pending
+
+    def write_resolution(self, resolution: ResolutionRecord) -> None:
+        with self._tables.database.errors:
+            self._changes.write_resolution(resolution)
+
+    def settle(self) -> None:
+        self._changes.flush()
+        key = (self._tables.key,)
+        self._connection.execute("UPDATE fact SET state = 0 WHERE project = %s AND state > 0", key)
+        self._connection.execute("DELETE FROM stale WHERE project = %s", key)
+
+
+class PostgresFacts:
+    """Implements `store.graph.FactReader`."""
+
+    def __init__(self, database: Database, key: int) -> None:
+        self._database = database
+        self._key = key
+
+    def interface(self, path: str) -> bytes | None:
+        return self._of_file("interface", path)
+
+    def body(self, path: str) -> bytes | None:
+        return self._of_file("body", path)
+
+    def _of_file(self, column: str, path: str) -> bytes | None:
+        named, given = is_one_of("path", [path])
+        sql = f"SELECT {column} FROM {_PLACED_FACT} WHERE fact.project = %s AND {named}"
+        rows = self._database.query(sql, (self._key, *given))
+        return rows[0][0] if rows else None
+
+    def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
+        named, given = is_one_of_in_any_case("symbol.name", [name])
+        rows = self._database.query(
+            f"""SELECT place.path, node.key, symbol.kind FROM symbol
+                JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
+                JOIN place ON place.project = symbol.project AND place.id = symbol.place_id
+                WHERE symbol.project = %s AND {named} AND symbol.name = %s
+                ORDER BY place.path, symbol.line, symbol.node_id""",
+            (self._key, *given, name),
+        )
+        return [(row[0], row[1], row[2]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresFactSource:
+    """Implements `store.graph.FactSource`: an address to connect to, which goes to the child through its pipe alone."""
+
+    opening: tuple[str, str] = field(repr=False)
+    key: int
+
+    def reader(self) -> PostgresFacts:
+        url, schema = self.opening
+        return PostgresFacts(Database(url, migrations=None, schema=schema, pool_size=1), self.key)

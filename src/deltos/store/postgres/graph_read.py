@@ -1,0 +1,214 @@
+"""Questions to the tables of the code graph: symbols by name or place, edges in and out, imports, counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.graph import GraphCounts, ImportRow, Links, ReferenceRow
+from deltos.store.postgres.rows import is_one_of, is_one_of_in_any_case
+from deltos.store.symbols import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.postgres.tables import ProjectTables
+
+_COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
+              place.path, symbol.node_id"""
+_DEFINED = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
+              JOIN place ON place.project = symbol.project AND place.id = symbol.place_id"""
+_SYMBOL = f"SELECT {_COLUMNS} FROM {_DEFINED} WHERE symbol.project = %s"
+_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
+                edge.target_id FROM edge JOIN place ON place.project = edge.project AND place.id = edge.place_id
+                JOIN node ON node.project = edge.project AND node.id = edge.source_id WHERE edge.project = %s"""
+
+
+class PostgresGraph:
+    """Implements `store.graph.Graph`."""
+
+    def __init__(self, tables: ProjectTables) -> None:
+        self._tables = tables
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._tables.query(sql, (self._tables.key, *values))
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._tables.snapshot()
+
+    # --- symbols
+
+    def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
+        named, given = is_one_of_in_any_case("symbol.name", [name])
+        sql = f"{_SYMBOL} AND {named} ORDER BY place.path, symbol.line, symbol.node_id"
+        return [row for row in self._symbols(sql, *given) if any_case or row.name == name]
+
+    def symbols_in(self, path: str) -> list[Symbol]:
+        named, given = is_one_of("place.path", [path])
+        return self._symbols(f"{_SYMBOL} AND {named} ORDER BY symbol.line, symbol.node_id", *given)
+
+    def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
+        sql = f"{_SYMBOL} AND symbol.node_id = ANY(%s) ORDER BY symbol.node_id"
+        return {symbol.node_id: symbol for symbol in self._symbols(sql, list(node_ids))}
+
+    def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
+        every = list(dict.fromkeys(places))
+        named, given = is_one_of("place.path", list(dict.fromkeys(path for path, _ in every)))
+        rows = self._symbols(f"{_SYMBOL} AND {named} AND node.key = ANY(%s)", *given, [key for _, key in every])
+        found = {(row.path, row.key): row for row in rows}
+        return [found[place] for place in every if place in found]
+
+    def _symbols(self, sql: str, *values: object) -> list[Symbol]:
+        return [Symbol(*row) for row in self._rows(sql, *values)]
+
+    def names(self) -> list[str]:
+        sql = "SELECT DISTINCT name FROM symbol WHERE project = %s ORDER BY name"
+        return [row[0] for row in self._rows(sql)]
+
+    def paths(self) -> list[str]:
+        sql = """SELECT path FROM fact JOIN place ON place.project = fact.project AND place.id = place_id
+                 WHERE fact.project = %s ORDER BY path"""
+        return [row[0] for row in self._rows(sql)]
+
+    def module_node(self, path: str) -> int | None:
+        named, given = is_one_of("path", [path])
+        sql = f"""SELECT node.id FROM node JOIN place ON place.project = node.project AND place.id = place_id
+                  WHERE node.project = %s AND {named} AND key = ''"""
+        rows = self._rows(sql, *given)
+        return rows[0][0] if rows else None
+
+    def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+        sql = """SELECT node.id, path, key FROM node JOIN place ON place.project = node.project AND place.id = place_id
+                 WHERE node.project = %s AND node.id = ANY(%s) ORDER BY node.id"""
+        return {row[0]: (row[1], row[2]) for row in self._rows(sql, list(node_ids))}
+
+    # --- edges
+
+    def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
+        found = self._references(f"{_REFERENCE} AND edge.target_id = ANY(%s) ORDER BY edge.id", list(node_ids))
+        return sorted(found, key=lambda row: (row.path, row.line))
+
+    def _references(self, sql: str, *values: object) -> list[ReferenceRow]:
+        return [ReferenceRow(*row) for row in self._rows(sql, *values)]
+
+    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+        return self._related(node_ids, "edge.target_id", "node.id")
+
+    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+        return self._related(node_ids, "node.id", "edge.target_id")
+
+    def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+        sql = f"""SELECT {wanted} FROM edge JOIN node ON node.project = edge.project AND node.id = edge.source_id
+                  AND node.place_id = edge.place_id
+                  WHERE edge.project = %s AND {given} = ANY(%s) AND node.key <> '' AND certain
+                  AND origin IN ('override', 'merge')"""
+        return {row[0] for row in self._rows(sql, list(node_ids))}
+
+    def subclasses(self, node_ids: Iterable[int]) -> set[int]:
+        sql = """SELECT source_id FROM edge
+                 WHERE project = %s AND target_id = ANY(%s) AND kind = 'inherit' AND certain"""
+        return {row[0] for row in self._rows(sql, list(node_ids))}
+
+    def declared_again(self, path: str, line: int) -> list[Symbol]:
+        named, given = is_one_of("path", [path])
+        sql = f"""SELECT target_id FROM edge JOIN place ON place.project = edge.project AND place.id = place_id
+                  WHERE edge.project = %s AND {named} AND edge.line = %s AND origin = 'merge'"""
+        return list(self.symbols(row[0] for row in self._rows(sql, *given, line)).values())
+
+    def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
+        named, given = is_one_of("place.path", [path])
+        sql = f"{_REFERENCE} AND {named} AND edge.source_id = ANY(%s) ORDER BY edge.id"
+        return sorted(self._references(sql, *given, list(node_ids)), key=lambda row: row.line)
+
+    def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
+        sql = """SELECT target_id, COUNT(*) FROM edge
+                 WHERE project = %s AND target_id = ANY(%s) AND certain GROUP BY 1 ORDER BY 1"""
+        return dict(self._rows(sql, list(node_ids)))
+
+    def users(self, *, limit: int, below: str = "") -> dict[int, int]:
+        where = "AND (place.path = %s OR place.path >= %s AND place.path < %s)" if below else ""
+        # "0" follows "/": the paths between are those of the folder.
+        given = (below, f"{below}/", f"{below}0") if below else ()
+        sql = f"""SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge
+                  JOIN node ON node.project = edge.project AND node.id = edge.target_id
+                  JOIN place ON place.project = edge.project AND place.id = node.place_id
+                  WHERE edge.project = %s AND edge.certain AND edge.place_id <> node.place_id AND node.key <> '' {where}
+                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT %s"""
+        return dict(self._rows(sql, *given, limit))
+
+    def mentions(self, name: str) -> list[ReferenceRow]:
+        named, given = is_one_of("mention.name", [name])
+        sql = f"""SELECT place.path, mention.line, node.key, mention.kind, 'unknown receiver', false,
+                  mention.source_id, 0
+                  FROM mention JOIN place ON place.project = mention.project AND place.id = mention.place_id
+                  JOIN node ON node.project = mention.project AND node.id = mention.source_id
+                  WHERE mention.project = %s AND {named} ORDER BY place.path, mention.line, mention.source_id"""
+        return self._references(sql, *given)
+
+    # --- the whole
+
+    def imports(self) -> list[ImportRow]:
+        sql = """SELECT source.path, target.path, import.line, import.mode FROM import
+                 JOIN place AS source ON source.project = import.project AND source.id = import.place_id
+                 JOIN place AS target ON target.project = import.project AND target.id = import.target_place_id
+                 WHERE import.project = %s ORDER BY source.path, import.line, target.path"""
+        return [ImportRow(*row) for row in self._rows(sql)]
+
+    def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        named, given = is_one_of("source.path", paths)
+        sql = f"""SELECT source.path, target.path FROM place AS source
+                  JOIN import ON import.project = source.project AND import.place_id = source.id
+                  JOIN place AS target ON target.project = source.project AND target.id = import.target_place_id
+                  WHERE source.project = %s AND {named} AND target.id <> source.id ORDER BY source.path"""
+        for path, target in self._rows(sql, *given):
+            found.setdefault(path, set()).add(target)
+        return found
+
+    def most_used(self, *, limit: int) -> list[Symbol]:
+        sql = f"""SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, '', '', place.path, node.id
+                  FROM {_DEFINED} LEFT JOIN
+                  (SELECT project, target_id, COUNT(*) AS uses FROM edge WHERE project = %s GROUP BY 1, 2) AS used
+                  ON target_id = node.id AND used.project = symbol.project WHERE symbol.project = %s
+                  ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT %s"""
+        return self._symbols(sql, self._tables.key, limit)
+
+    def links(self, *, limit: int) -> Links:
+        pairs: dict[tuple[int, int], tuple[str, bool]] = {}
+        sql = "SELECT source_id, target_id, kind, certain FROM edge WHERE project = %s ORDER BY id LIMIT %s"
+        rows = self._rows(sql, limit + 1)
+        for source, target, kind, certain in rows[:limit]:
+            if source != target and (certain or (source, target) not in pairs):
+                pairs[source, target] = (kind, certain)
+        return Links(pairs, is_partial=len(rows) > limit)
+
+    def counts(self) -> GraphCounts:
+        with self._tables.snapshot():
+            languages = self._rows(
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines)::bigint FROM file
+                   WHERE project = %s GROUP BY 1 ORDER BY 3 DESC, 1"""
+            )
+            ((external, unresolved),) = self._rows(
+                """SELECT coalesce(SUM(external_imports), 0)::bigint, coalesce(SUM(unresolved_imports), 0)::bigint
+                   FROM fact WHERE project = %s"""
+            )
+            return GraphCounts(
+                files_by_language={row[0]: (row[1], row[2]) for row in languages},
+                symbols_by_kind=self._counted("symbol", "project = %s"),
+                edges_by_kind=self._counted("edge", "project = %s AND certain"),
+                possible=self._count("mention") + self._count("edge", "AND NOT certain"),
+                imports=self._count("import"),
+                external_imports=external,
+                unresolved_imports=unresolved,
+            )
+
+    def symbol_count(self) -> int:
+        return self._count("symbol")
+
+    def _counted(self, table: str, condition: str) -> dict[str, int]:
+        sql = f"SELECT kind, COUNT(*) FROM {table} WHERE {condition} GROUP BY kind ORDER BY 2 DESC, 1"
+        return dict(self._rows(sql))
+
+    def _count(self, table: str, condition: str = "") -> int:
+        found: int = self._rows(f"SELECT COUNT(*) FROM {table} WHERE project = %s {condition}")[0][0]
+        return found

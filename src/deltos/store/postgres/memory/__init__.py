@@ -1,0 +1,1 @@
+"""Observations: their tables and every statement that touches them."""

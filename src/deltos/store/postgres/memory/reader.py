@@ -1,0 +1,322 @@
+"""Reads of memory, and the door to writing to it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.observations import (
+    Anchor,
+    MemoryCounts,
+    Mended,
+    MinedFile,
+    Observation,
+    ProjectRow,
+    SessionRow,
+    Sketch,
+    session_range,
+)
+from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_places, select_session, texts_of
+from deltos.store.postgres.memory.writer import PostgresObservationsWriter
+from deltos.store.postgres.postings import kept_term, stemmed_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.memory.snapshots import Snapshots
+    from deltos.store.postgres.vectors import PostgresVectors
+
+_PAGE_ROWS = 500
+# What holds texts of observations, or words of them.
+_TABLES = (
+    "observation",
+    "observation_posting",
+    "observation_place",
+    "observation_anchor",
+    "observation_vector",
+    "memory_snapshot_part",
+)
+# Whoever remembers waits until it is on disk, whatever the server does otherwise; stronger settings stay.
+_ON_DISK = """SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
+_ONE_WRITER = "SELECT pg_advisory_xact_lock(hashtext('deltos memory'))"
+
+
+class PostgresObservations:
+    """Implements `store.observations.Observations`. The database is the opener's: closing this leaves it open."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @property
+    def set_aside(self) -> str:
+        return ""  # a damaged server is its administrator's: nothing is begun anew in its place
+
+    @property
+    def size_bytes(self) -> int:
+        sql = """SELECT sum(pg_total_relation_size(part.relid))
+                 FROM unnest(%s::text[]) AS t (name), pg_partition_tree(t.name::regclass) part"""
+        return int(self._query(sql, (list(_TABLES),))[0][0] or 0)
+
+    @property
+    def vectors(self) -> PostgresVectors:
+        from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors  # deferred: hooks compare nothing
+
+        return PostgresVectors(self.database, OBSERVATIONS)
+
+    def close(self) -> None:
+        pass
+
+    def scrub(self) -> bool:
+        return self.database.rewrite(_TABLES)
+
+    # ------------------------------------------------------------------ copies
+
+    @property
+    def _snapshots(self) -> Snapshots:
+        from deltos.store.postgres.memory.snapshots import Snapshots  # deferred: hooks seldom do
+
+        return Snapshots(self.database)
+
+    def copies(self) -> list[str]:
+        return sorted(copy.name for copy in self._snapshots.all())
+
+    def keep_snapshot(self, day: str, *, kept: int, most_bytes: int = 0) -> bool:
+        if most_bytes and self.size_bytes > most_bytes:
+            return False
+        return self._snapshots.keep(day, kept=kept)
+
+    def drop_snapshots(self) -> None:
+        self._snapshots.drop()
+
+    def mend(self) -> Mended:
+        problems: list[str] = []
+        with self.writing() as writer:
+            if writer.places_disagree():
+                problems.append("the directory of places did not match the observations")
+                writer.rebuild_places()
+            if writer.words_disagree():
+                problems.append("the word index did not match the observations")
+                writer.rebuild_words()
+        return Mended(tuple(problems), (), tuple(self._snapshots.all()))
+
+    # ------------------------------------------------------------------ units of work
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self.database.snapshot()
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresObservationsWriter]:
+        with self.database.write() as connection:
+            connection.execute(_ON_DISK)
+            connection.execute(_ONE_WRITER)
+            yield PostgresObservationsWriter(connection)
+
+    def _query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self.database.query(sql, values)
+
+    # ------------------------------------------------------------------ observations
+
+    def by_ids(self, ids: Sequence[str]) -> list[Observation]:
+        with self.database.snapshot():
+            return [row for chosen in ids for row in select_ids(self._query, chosen, "o.deleted_at IS NULL")]
+
+    def at_places(self, places: Sequence[int]) -> list[Observation]:
+        with self.database.snapshot():
+            found = {row.place: row for row in select_places(self._query, places, "o.deleted_at IS NULL")}
+        return [found[place] for place in places if place in found]
+
+    def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
+        with self.database.snapshot():
+            rows = self._query(
+                f"""SELECT place, created_at, source, files, symbols,
+                           left(text, {head_characters}), length(text), kind, right(text, 1)
+                    FROM observation WHERE project = ANY(%s) AND place = ANY(%s)
+                    AND deleted_at IS NULL AND superseded_by IS NULL ORDER BY place""",
+                (projects_of(self._query, places), list(places)),
+            )
+        return [Sketch._make((*row[:3], texts_of(row[3]), texts_of(row[4]), *row[5:])) for row in rows]
+
+    def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
+        anchors: dict[int, list[Anchor]] = {}
+        sql = "SELECT place, path, symbol, digest FROM observation_anchor WHERE place = ANY(%s) ORDER BY 1, 2, 3"
+        for place, path, symbol, digest in self._query(sql, (list(places),)):
+            anchors.setdefault(place, []).append(Anchor(path, symbol, digest))
+        return anchors
+
+    # ------------------------------------------------------------------ projects and sessions
+
+    def projects(self) -> list[ProjectRow]:
+        rows = self._query("SELECT key, project_id, folder, root, created_at FROM memory_project ORDER BY key")
+        return [ProjectRow(*row) for row in rows]
+
+    def keys_beside(self, key: int) -> tuple[int, ...]:
+        sql = """SELECT key FROM memory_project
+                 WHERE project_id = (SELECT project_id FROM memory_project WHERE key = %s) ORDER BY key"""
+        return tuple(row[0] for row in self._query(sql, (key,)))
+
+    def known_identity(self, project_id: str, root: str) -> str | None:
+        sql = """SELECT project_id FROM memory_project WHERE project_id = %s
+                 OR (root = %s AND (starts_with(project_id, 'path:') OR starts_with(project_id, 'git:')))
+                 ORDER BY project_id = %s DESC, key LIMIT 1"""
+        rows = self._query(sql, (project_id, root, project_id))
+        return str(rows[0][0]) if rows else None
+
+    def sessions(self) -> list[SessionRow]:
+        rows = self._query(
+            """SELECT s.key, p.project_id, p.folder, s.session_id, s.agent, s.started_at, s.ended_at
+               FROM memory_session s JOIN memory_project p ON p.key = s.project ORDER BY s.key"""
+        )
+        return [SessionRow(*row) for row in rows]
+
+    def session_keys(self, project_keys: Sequence[int]) -> set[int]:
+        rows = self._query("SELECT key FROM memory_session WHERE project = ANY(%s)", (list(project_keys),))
+        return {row[0] for row in rows}
+
+    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+        sql = "SELECT key FROM memory_session WHERE md5(session_id) = md5(%s) AND session_id = %s"
+        with self.database.snapshot():
+            keys = self._query(sql, (session_id, session_id))
+            found = [row for (key,) in keys for row in select_session(self._query, *session_range(key), limit)]
+        return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
+
+    # ------------------------------------------------------------------ by words
+
+    def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
+        return len(self.places_with(words, at_most=at_most, project_keys=project_keys))
+
+    def places_with(
+        self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
+    ) -> list[int]:
+        terms = sorted({kept_term(term) for found in stemmed_terms(words) for term in found})
+        with self.database.snapshot():
+            keys = self._all_keys() if project_keys is None else list(project_keys)
+            rows = self._query(
+                """SELECT DISTINCT place FROM observation_posting WHERE project = ANY(%s) AND term = ANY(%s)
+                   ORDER BY place DESC LIMIT %s""",
+                (keys, terms, at_most),
+            )
+        return [row[0] for row in rows]
+
+    def _all_keys(self) -> list[int]:
+        """A question of all projects names them all."""
+        return [row[0] for row in self._query("SELECT key FROM memory_project")]
+
+    # ------------------------------------------------------------------ by time
+
+    def places_between(
+        self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
+    ) -> list[int]:
+        found = self._newest(
+            project_keys,
+            "created_at >= %s AND created_at < %s AND (%s OR kind = ANY(%s))",
+            (start, end, not kinds, list(kinds)),
+            at_most,
+        )
+        return [place for _, place in found]
+
+    def _newest(
+        self, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
+    ) -> list[tuple[int, int]]:
+        """Creation time and place of the newest live observations of some projects, newest first."""
+        sql = f"""SELECT created_at, place FROM observation WHERE project = ANY(%s) AND {where} AND deleted_at IS NULL
+                  ORDER BY created_at DESC, place DESC LIMIT %s"""
+        return [(created_at, place) for created_at, place in self._query(sql, (list(project_keys), *values, limit))]
+
+    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+        with self.database.snapshot():
+            found = self._newest(project_keys, "(created_at, place) < (%s, %s)", (created_at, place), limit)
+            return self.at_places([place for _, place in reversed(found)])
+
+    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+        where = """o.project = ANY(%s) AND (o.created_at, o.place) > (%s, %s) AND o.deleted_at IS NULL
+                   ORDER BY o.created_at, o.place LIMIT %s"""
+        return select(self._query, where, (list(project_keys), created_at, place, limit))
+
+    def page(
+        self,
+        project_keys: Sequence[int],
+        created_at: int,
+        place: int,
+        *,
+        limit: int,
+        kinds: Sequence[str] = (),
+        forgotten: bool = False,
+    ) -> list[Observation]:
+        where = f"""o.project = ANY(%s) AND (o.created_at, o.place) < (%s, %s)
+                    AND o.deleted_at IS {"NOT NULL" if forgotten else "NULL"} AND (%s OR o.kind = ANY(%s))
+                    ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
+        return select(self._query, where, (list(project_keys), created_at, place, not kinds, list(kinds), limit))
+
+    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
+        where = """o.project = ANY(%s) AND (%s OR o.kind = ANY(%s)) AND o.superseded_by IS NULL
+                   AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
+        return select(self._query, where, (list(project_keys), not kinds, list(kinds), limit))
+
+    def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
+        where = """o.project = ANY(%s) AND o.pinned_at IS NOT NULL AND o.deleted_at IS NULL
+                   AND o.superseded_by IS NULL ORDER BY o.pinned_at DESC, o.place DESC LIMIT %s"""
+        return select(self._query, where, (list(project_keys), limit))
+
+    # ------------------------------------------------------------------ counts
+
+    def count(self, project_keys: Sequence[int]) -> int:
+        sql = "SELECT count(*) FROM observation WHERE project = ANY(%s)"
+        return int(self._query(sql, (list(project_keys),))[0][0])
+
+    def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
+        sql = """SELECT kind, count(*) - count(deleted_at), count(deleted_at) FROM observation
+                 WHERE project = ANY(%s) GROUP BY kind ORDER BY 2 DESC, kind COLLATE "C" """
+        return {kind: (live, forgotten) for kind, live, forgotten in self._query(sql, (list(project_keys),))}
+
+    def counts(self) -> MemoryCounts:
+        with self.database.snapshot():
+            [(live, forgotten, characters)] = self._query(
+                """SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0)::bigint
+                   FROM observation"""
+            )
+            [(sessions,)] = self._query("SELECT count(*) FROM memory_session WHERE session_id IS NOT NULL")
+            [(projects,)] = self._query("SELECT count(*) FROM memory_project")
+        return MemoryCounts(live, forgotten, sessions, projects, characters)
+
+    # ------------------------------------------------------------------ everything, and what changed
+
+    def all(self) -> Iterator[Observation]:
+        yield from self._paged("")
+
+    def changed_after(self, number: int) -> Iterator[Observation]:
+        yield from self._paged("change > %s AND", number)
+
+    def _paged(self, chosen: str, *values: object) -> Iterator[Observation]:
+        """The observations that the directory picks, in the order of places, each page as it is then."""
+        sql = f"SELECT place FROM observation_place WHERE {chosen} place > %s ORDER BY place LIMIT {_PAGE_ROWS}"
+        place = -1
+        while True:
+            with self.database.snapshot():
+                places = [row[0] for row in self._query(sql, (*values, place))]
+                rows = select_places(self._query, places)
+            if not places:
+                return
+            yield from rows
+            place = places[-1]
+
+    def last_change(self) -> int:
+        return int(self._query("SELECT max(change) FROM observation_place")[0][0] or 0)
+
+    def change_of(self, place: int) -> int:
+        rows = self._query("SELECT change FROM observation_place WHERE place = %s", (place,))
+        return int(rows[0][0]) if rows else 0
+
+    def exported(self, target: bytes) -> int:
+        rows = self._query("SELECT change FROM memory_exported WHERE target = %s", (target,))
+        return int(rows[0][0]) if rows else 0
+
+    def mined(self, keys: Sequence[bytes]) -> set[bytes]:
+        rows = self._query("SELECT key FROM memory_mined_event WHERE key = ANY(%s)", (list(keys),))
+        return {row[0] for row in rows}
+
+    def mined_file(self, key: bytes) -> MinedFile | None:
+        rows = self._query("SELECT key, size_bytes, mtime_ns, since FROM memory_mined_file WHERE key = %s", (key,))
+        return MinedFile(*rows[0]) if rows else None

@@ -1,0 +1,64 @@
+"""How observations are selected."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.observations import POSITION_BITS, Clean, Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
+
+_COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
+    o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model,
+    p.folder, o.pinned_at, o.superseded_by, o.score, o.restored_at, o.unpinned_at, o.superseded_at"""
+_JOINED = f"""FROM observation o JOIN memory_project p ON p.key = o.project
+    JOIN memory_session s ON s.key = o.place >> {POSITION_BITS}"""
+
+
+def select(query: Query, where: str, values: Sequence[object]) -> list[Observation]:
+    """The observations that a condition over `o`, `p` and `s` picks; it names the projects."""
+    return [_observation(row) for row in query(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", values)]
+
+
+def select_places(query: Query, places: Sequence[int], where: str = "true") -> list[Observation]:
+    """The observations at some places, in the order of places: the directory tells their projects."""
+    projects = projects_of(query, places)
+    return select(
+        query,
+        f"o.project = ANY(%s) AND o.place = ANY(%s) AND {where} ORDER BY o.place",
+        (projects, list(places)),
+    )
+
+
+def select_ids(query: Query, observation_id: str, where: str = "true") -> list[Observation]:
+    """All observations of one id, whichever projects they are in."""
+    places = [row[0] for row in query("SELECT place FROM observation_place WHERE id = %s", (observation_id,))]
+    return select_places(query, places, where)
+
+
+def select_session(query: Query, first: int, last: int, limit: int) -> list[Observation]:
+    """The last live observations within a range of places, newest first."""
+    projects = query("SELECT DISTINCT project FROM observation_place WHERE place BETWEEN %s AND %s", (first, last))
+    where = """o.project = ANY(%s) AND o.place BETWEEN %s AND %s AND o.deleted_at IS NULL
+        ORDER BY o.place DESC LIMIT %s"""
+    return select(query, where, ([row[0] for row in projects], first, last, limit))
+
+
+def projects_of(query: Query, places: Sequence[int]) -> list[int]:
+    """The projects that have observations at these places."""
+    rows = query("SELECT DISTINCT project FROM observation_place WHERE place = ANY(%s)", (list(places),))
+    return [row[0] for row in rows]
+
+
+def texts_of(joined: str) -> tuple[Clean, ...]:
+    """The texts in a cell that holds several."""
+    return tuple(json.loads(joined)) if joined else ()
+
+
+def _observation(row: Sequence[Any]) -> Observation:
+    cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
+    return Observation(*cells)

@@ -1,0 +1,138 @@
+"""Carries a memory out of PostgreSQL, and into a database that has none."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from deltos.store.postgres.memory.writer import words_of
+from deltos.store.transfer import CarriedNotes, CarriedObservation, CarriedSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from deltos.store.observations import ProjectRow
+    from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.memory.reader import PostgresObservations
+
+_COLUMNS = ", ".join(CarriedObservation._fields[:20])
+_SESSION = ", ".join(CarriedSession._fields)
+_ROWS_AT_ONCE = 500
+_AWAITED = ("", b"")
+
+
+class PostgresMemoryTransfer:
+    """Reads and writes all that a memory has."""
+
+    def __init__(self, observations: PostgresObservations) -> None:
+        self._observations = observations
+        self._database = observations.database
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing yet."""
+        return not self._database.query("SELECT 1 FROM memory_project LIMIT 1")
+
+    def projects(self) -> list[ProjectRow]:
+        """Every folder of a project, with its key."""
+        return self._observations.projects()
+
+    def sessions(self) -> list[CarriedSession]:
+        """Every session, with its key."""
+        rows = self._database.query(f"SELECT {_SESSION} FROM memory_session ORDER BY key")
+        return [CarriedSession(*row) for row in rows]
+
+    def observations(self) -> Iterator[CarriedObservation]:
+        """Every observation, in the order in which they changed."""
+        columns = ", ".join(f"o.{name}" for name in CarriedObservation._fields[:20])
+        query = f"""SELECT {columns}, d.change, v.model, v.data FROM observation_place d
+            JOIN observation o ON o.project = d.project AND o.place = d.place
+            LEFT JOIN observation_vector v ON v.key = o.place AND v.model <> ''
+            WHERE d.change > %s ORDER BY d.change LIMIT {_ROWS_AT_ONCE}"""
+        last = 0
+        while rows := self._database.query(query, (last,)):
+            anchors = self._observations.anchors([row[0] for row in rows])
+            for *cells, change, model, data in rows:
+                vector = None if model is None else (model, data)
+                yield CarriedObservation._make((*cells, change, tuple(anchors.get(cells[0], ())), vector))
+            last = rows[-1][20]
+
+    def notes(self) -> CarriedNotes:
+        """What is noted beside observations."""
+        query = self._database.query
+        return CarriedNotes(
+            tuple((target, change) for target, change in query("SELECT target, change FROM memory_exported")),
+            tuple(key for (key,) in query("SELECT key FROM memory_purged")),
+            tuple(key for (key,) in query("SELECT key FROM memory_mined_event")),
+            tuple(
+                (key, size_bytes, mtime_ns, since)
+                for key, size_bytes, mtime_ns, since in query(
+                    "SELECT key, size_bytes, mtime_ns, since FROM memory_mined_file"
+                )
+            ),
+        )
+
+    def add(
+        self,
+        projects: Iterable[ProjectRow],
+        sessions: Iterable[CarriedSession],
+        observations: Iterable[CarriedObservation],
+        notes: CarriedNotes,
+    ) -> int:
+        """Write everything into an empty memory, or nothing of it; how many observations that were."""
+        count = 0
+        rows = iter(observations)
+        with self._database.write() as connection:
+            _copy(connection, "memory_project (key, project_id, folder, root, created_at)", projects)
+            _copy(connection, f"memory_session ({_SESSION})", sessions)
+            while some := list(islice(rows, _ROWS_AT_ONCE)):
+                _add(connection, some)
+                count += len(some)
+            _copy(connection, "memory_exported (target, change)", notes.exported)
+            _copy(connection, "memory_purged (key)", [(key,) for key in notes.purged])
+            _copy(connection, "memory_mined_event (key)", [(key,) for key in notes.mined_events])
+            _copy(connection, "memory_mined_file (key, size_bytes, mtime_ns, since)", notes.mined_files)
+            for table, column, sequence in (
+                ("memory_project", "key", "pg_get_serial_sequence('memory_project', 'key')"),
+                ("memory_session", "key", "pg_get_serial_sequence('memory_session', 'key')"),
+                ("observation_place", "change", "'observation_change'"),
+            ):
+                connection.execute(
+                    f"SELECT setval({sequence}, max({column})) FROM {table} HAVING max({column}) > 0".encode()
+                )
+        return count
+
+
+def _add(connection: Connection, rows: Sequence[CarriedObservation]) -> None:
+    words = [words_of(row.names, row.text) for row in rows]
+    _copy(
+        connection,
+        f"observation ({_COLUMNS}, words)",
+        [(*row[:20], terms) for row, terms in zip(rows, words, strict=True)],
+    )
+    _copy(
+        connection,
+        "observation_place (place, project, id, change)",
+        [(row.place, row.project, row.id, row.change) for row in rows],
+    )
+    live = [(row, terms) for row, terms in zip(rows, words, strict=True) if row.deleted_at is None]
+    _copy(
+        connection,
+        "observation_posting (project, term, place)",
+        [(row.project, term, row.place) for row, terms in live for term in terms],
+    )
+    _copy(
+        connection,
+        "observation_vector (key, model, data)",
+        [(row.place, *(row.vector or _AWAITED)) for row, _ in live],
+    )
+    _copy(
+        connection,
+        "observation_anchor (place, path, symbol, digest)",
+        [(row.place, *anchor) for row in rows for anchor in row.anchors],
+    )
+
+
+def _copy(connection: Connection, target: str, rows: Iterable[Sequence[object]]) -> None:
+    with connection.cursor() as cursor, cursor.copy(f"COPY {target} FROM STDIN".encode()) as copy:
+        for row in rows:
+            copy.write_row(row)

@@ -1,0 +1,401 @@
+"""Writes to memory, inside one transaction. One writer at a time: numbers of changes and places follow each other."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.observations import Anchor, MinedFile, NewObservation, Observation, session_range
+from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_session
+from deltos.store.postgres.postings import kept_term, stemmed_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.store.postgres.database import Connection
+
+# Observations outside any session share one range of places per project; the stride keeps them from being neighbours.
+_LOOSE_STRIDE = 8
+_END_OF_TIME = 2**63 - 1
+_CONTENT = (
+    "kind, source, created_at, updated_at, deleted_at, files, symbols, embedding, embedding_model, pinned_at,"
+    " superseded_by, score, restored_at, unpinned_at, superseded_at, names, text"
+)
+_RENAMED = "(starts_with(project_id, 'path:') OR starts_with(project_id, 'git:'))"
+
+
+class PostgresObservationsWriter:
+    """Implements `store.observations.ObservationsWriter`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _run(self, sql: str, values: Sequence[object] = ()) -> int:
+        return self._connection.execute(sql, values).rowcount
+
+    # ------------------------------------------------------------------ projects and sessions
+
+    def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
+        row = self._project_row(project_id, folder)
+        if row is None and root:
+            project_id = self._adopt(project_id, root)
+            row = self._project_row(project_id, folder)
+        if row is None:
+            sql = """INSERT INTO memory_project (project_id, folder, root, created_at)
+                     VALUES (%s, %s, %s, %s) RETURNING key"""
+            return int(self._query(sql, (project_id, folder, root, now))[0][0])
+        key, known_root = row
+        if root and known_root != root:
+            self._rename(project_id, "root = %s AND starts_with(project_id, 'path:')", (root,))
+            self._run("UPDATE memory_project SET root = %s WHERE key = %s", (root, key))
+        return key
+
+    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
+        sql = """SELECT p.folder FROM memory_session s JOIN memory_project p ON p.key = s.project
+                 WHERE p.project_id = %s AND md5(s.session_id) = md5(%s) AND s.session_id = %s
+                 ORDER BY s.key DESC LIMIT 1"""
+        rows = self._query(sql, (project_id, session_id, session_id))
+        return str(rows[0][0]) if rows else None
+
+    def _project_row(self, project_id: str, folder: str) -> tuple[int, str] | None:
+        sql = """SELECT key, root FROM memory_project WHERE md5(project_id) = md5(%s) AND md5(folder) = md5(%s)
+                 AND project_id = %s AND folder = %s"""
+        rows = self._query(sql, (project_id, folder, project_id, folder))
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def _adopt(self, project_id: str, root: str) -> str:
+        """The identity under which a place is kept: where it had another before it had a remote or a commit, the
+        better of both, by which all its memory goes from now on."""
+        sql = f"""SELECT project_id FROM memory_project
+                  WHERE md5(root) = md5(%s) AND root = %s AND project_id <> %s AND {_RENAMED} ORDER BY key LIMIT 1"""
+        rows = self._query(sql, (root, root, project_id))
+        if not rows:
+            return project_id
+        if project_id.startswith("path:"):
+            return str(rows[0][0])
+        self._rename(project_id, "project_id = %s", (rows[0][0],))
+        return project_id
+
+    def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
+        """Give projects another identity; what such a folder has already is joined."""
+        chosen = f"SELECT key, folder FROM memory_project WHERE {where} AND project_id <> %s ORDER BY key"
+        for other, folder in self._query(chosen, (*values, project_id)):
+            row = self._project_row(project_id, folder)
+            if row is None:
+                self._run("UPDATE memory_project SET project_id = %s WHERE key = %s", (project_id, other))
+            else:
+                self._join(row[0], other)
+
+    def _join(self, key: int, other: int) -> None:
+        """Move what one project has to another one."""
+        taken = "session_id IN (SELECT session_id FROM memory_session WHERE project = %s)"
+        renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
+        self._run(
+            f"UPDATE memory_session SET session_id = {renamed}, project = %s WHERE project = %s", (key, key, other)
+        )
+        free = "id NOT IN (SELECT id FROM observation WHERE project = %s)"
+        moved = self._query(
+            f"UPDATE observation SET project = %s WHERE project = %s AND {free} RETURNING place", (key, other, key)
+        )
+        places = [row[0] for row in moved]
+        for table in ("observation_posting", "observation_place"):
+            self._run(f"UPDATE {table} SET project = %s WHERE project = %s AND place = ANY(%s)", (key, other, places))
+        self._note_changes(places)
+        empty = "NOT EXISTS (SELECT 1 FROM observation WHERE project = %s)"
+        self._run(f"DELETE FROM memory_project WHERE key = %s AND {empty}", (other, other))
+
+    def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
+        sql = "SELECT key FROM memory_session WHERE project = %s AND session_id IS NOT DISTINCT FROM %s ORDER BY key"
+        rows = self._query(sql, (project, session_id)) or self._query(
+            """INSERT INTO memory_session (project, session_id, agent, started_at)
+               VALUES (%s, %s, %s, %s) RETURNING key""",
+            (project, session_id, agent, now),
+        )
+        return int(rows[0][0])
+
+    def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
+        self._run(
+            """UPDATE memory_session SET agent = greatest(agent, %s), started_at = least(started_at, %s),
+               ended_at = greatest(ended_at, %s::bigint) WHERE key = %s""",
+            (agent, started_at, ended_at, key),
+        )
+
+    def describe_project(self, key: int, *, root: str, created_at: int) -> None:
+        self._run("UPDATE memory_project SET created_at = least(created_at, %s) WHERE key = %s", (created_at, key))
+        is_free = "NOT EXISTS (SELECT 1 FROM memory_project WHERE md5(root) = md5(%s) AND root = %s)"
+        sql = f"UPDATE memory_project SET root = %s WHERE key = %s AND root = '' AND {is_free}"
+        self._run(sql, (root, key, root, root))
+
+    def end_session(self, key: int, now: int) -> None:
+        self._run("UPDATE memory_session SET ended_at = %s WHERE key = %s", (now, key))
+
+    def note_shown(self, key: int, now: int) -> int | None:
+        [(before,)] = self._query("SELECT shown_at FROM memory_session WHERE key = %s", (key,))
+        self._run("UPDATE memory_session SET shown_at = %s WHERE key = %s", (now, key))
+        return None if before is None else int(before)
+
+    # ------------------------------------------------------------------ reads
+
+    def last_created_at(self, session: int) -> int | None:
+        if self._is_loose(session):
+            return None
+        first, last = session_range(session)
+        sql = "SELECT project, place FROM observation_place WHERE place BETWEEN %s AND %s ORDER BY place DESC LIMIT 1"
+        newest = self._query(sql, (first, last))
+        if not newest:
+            return None
+        rows = self._query("SELECT created_at FROM observation WHERE project = %s AND place = %s", newest[0])
+        return int(rows[0][0])
+
+    def recent(
+        self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
+    ) -> list[Observation]:
+        where = """o.project = %s AND (%s OR o.kind = ANY(%s)) AND o.created_at <= %s AND o.deleted_at IS NULL
+                   AND o.superseded_by IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
+        last = _END_OF_TIME if until is None else until
+        return select(self._query, where, (project, not kinds, list(kinds), last, limit))
+
+    def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
+        where = """o.project = %s AND o.kind = ANY(%s) AND o.created_at > %s AND o.deleted_at IS NULL
+                   ORDER BY o.created_at, o.place LIMIT %s"""
+        return select(self._query, where, (project, list(kinds), after, limit))
+
+    def in_session(self, session: int, *, limit: int) -> list[Observation]:
+        return select_session(self._query, *session_range(session), limit)
+
+    def find(self, project: int, observation_id: str) -> Observation | None:
+        rows = select(self._query, "o.project = %s AND o.id = %s", (project, observation_id))
+        return rows[0] if rows else None
+
+    def with_id(self, observation_id: str) -> list[Observation]:
+        return select_ids(self._query, observation_id)
+
+    # ------------------------------------------------------------------ observations
+
+    def insert(self, project: int, session: int, new: NewObservation) -> int:
+        place = self._next_place(session)
+        words = words_of(new.names, new.text)
+        marks = ", ".join(["%s"] * 21)
+        self._run(
+            f"INSERT INTO observation (place, id, project, {_CONTENT}, words) VALUES ({marks})",
+            (place, new.id, project, *_values(new), words),
+        )
+        self._run(
+            "INSERT INTO observation_place VALUES (%s, %s, %s, nextval('observation_change'))", (place, project, new.id)
+        )
+        if new.deleted_at is None:
+            self._show(project, place, words)
+        self._write_anchors(place, new.anchors)
+        return place
+
+    def replace(self, place: int, new: NewObservation) -> None:
+        for project in self._project_of(place):
+            assigned = ", ".join(f"{column} = %s" for column in (*_CONTENT.split(", "), "words"))
+            words = words_of(new.names, new.text)
+            self._hide(project, place)
+            self._run(
+                f"UPDATE observation SET {assigned} WHERE project = %s AND place = %s",
+                (*_values(new), words, project, place),
+            )
+            if new.deleted_at is None:
+                self._show(project, place, words)
+            self._note_changes([place])
+        self._run("DELETE FROM observation_anchor WHERE place = %s", (place,))
+        self._write_anchors(place, new.anchors)
+
+    def replace_marks(self, place: int, new: NewObservation) -> None:
+        for project in self._project_of(place):
+            self._hide(project, place)
+            [(words,)] = self._query(
+                """UPDATE observation SET updated_at = nullif(%s::bigint, created_at), deleted_at = %s,
+                   restored_at = %s, pinned_at = %s, unpinned_at = %s, superseded_by = %s, superseded_at = %s
+                   WHERE project = %s AND place = %s RETURNING words""",
+                (
+                    new.updated_at, new.deleted_at, new.restored_at, new.pinned_at, new.unpinned_at,
+                    new.superseded_by, new.superseded_at, project, place,
+                ),
+            )  # fmt: skip
+            if new.deleted_at is None:
+                self._show(project, place, words)
+            self._note_changes([place])
+
+    def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
+        self._write_anchors(place, anchors)
+
+    def touch(self, place: int, now: int) -> None:
+        self._mark(place, "updated_at = %s", now)
+
+    def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
+        for project in self._project_of(place):
+            self._hide(project, place)
+            self._mark(place, "deleted_at = NULL, restored_at = %s" if undo else "deleted_at = %s", now)
+            if undo:
+                sql = "SELECT words FROM observation WHERE project = %s AND place = %s"
+                self._show(project, place, self._query(sql, (project, place))[0][0])
+
+    def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
+        self._mark(place, "pinned_at = NULL, unpinned_at = %s" if undo else "pinned_at = %s", now)
+
+    def mark_superseded(self, place: int, by: str | None, now: int) -> None:
+        self._mark(place, "superseded_by = %s, superseded_at = %s", by, now)
+
+    def _mark(self, place: int, change: str, *values: object) -> None:
+        for project in self._project_of(place):
+            self._run(f"UPDATE observation SET {change} WHERE project = %s AND place = %s", (*values, project, place))
+            self._note_changes([place])
+
+    # ------------------------------------------------------------------ what is gone, what is known elsewhere
+
+    def purge(self, before: int) -> int:
+        gone = self._query("DELETE FROM observation WHERE deleted_at < %s RETURNING place, id", (before,))
+        places = [row[0] for row in gone]
+        with self._connection.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO memory_purged VALUES (%s) ON CONFLICT DO NOTHING", [(_digest(row[1]),) for row in gone]
+            )
+        for table, column in (
+            ("observation_place", "place"),
+            ("observation_anchor", "place"),
+            ("observation_vector", "key"),
+        ):
+            self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s)", (places,))
+        return len(gone)
+
+    def was_purged(self, observation_id: str) -> bool:
+        return bool(self._query("SELECT 1 FROM memory_purged WHERE key = %s", (_digest(observation_id),)))
+
+    def note_exported(self, target: bytes, number: int) -> None:
+        self._run(
+            "INSERT INTO memory_exported VALUES (%s, %s) ON CONFLICT (target) DO UPDATE SET change = excluded.change",
+            (target, number),
+        )
+
+    def note_mined(self, keys: Iterable[bytes]) -> None:
+        self._run(
+            "INSERT INTO memory_mined_event SELECT DISTINCT unnest(%s::bytea[]) ON CONFLICT DO NOTHING", (list(keys),)
+        )
+
+    def note_mined_file(self, file: MinedFile) -> None:
+        self._run(
+            """INSERT INTO memory_mined_file VALUES (%s, %s, %s, %s) ON CONFLICT (key) DO UPDATE
+               SET size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns, since = excluded.since""",
+            file,
+        )
+
+    # ------------------------------------------------------------------ words
+
+    def places_disagree(self) -> bool:
+        """Whether the directory of places differs from the observations."""
+        there, told = "SELECT place, project, id FROM observation", "SELECT place, project, id FROM observation_place"
+        sql = f"SELECT EXISTS (({there} EXCEPT {told}) UNION ALL ({told} EXCEPT {there}))"
+        return bool(self._query(sql)[0][0])
+
+    def rebuild_places(self) -> None:
+        """Make the directory anew from the observations; all of them count as changed."""
+        self._run("DELETE FROM observation_place")
+        self._run(
+            """INSERT INTO observation_place (place, project, id, change)
+               SELECT place, project, id, nextval('observation_change') FROM observation ORDER BY place"""
+        )
+
+    def words_disagree(self) -> bool:
+        """Whether the postings differ from the words of the live observations."""
+        live = "SELECT project, unnest(words) AS term, place FROM observation WHERE deleted_at IS NULL"
+        kept = "SELECT project, term, place FROM observation_posting"
+        sql = f"SELECT EXISTS (({live} EXCEPT {kept}) UNION ALL ({kept} EXCEPT {live}))"
+        return bool(self._query(sql)[0][0])
+
+    def rebuild_words(self) -> None:
+        """Make the postings anew from the words of the observations."""
+        self._run("DELETE FROM observation_posting")
+        self._run(
+            """INSERT INTO observation_posting (project, term, place)
+               SELECT project, unnest(words), place FROM observation WHERE deleted_at IS NULL"""
+        )
+
+    def _show(self, project: int, place: int, words: Sequence[str]) -> None:
+        """Let a live observation be found by its words, and await its vector."""
+        self._run(
+            "INSERT INTO observation_posting (project, term, place) SELECT %s, unnest(%s::text[]), %s",
+            (project, list(words), place),
+        )
+        self._run("INSERT INTO observation_vector (key) VALUES (%s)", (place,))
+
+    def _hide(self, project: int, place: int) -> None:
+        """Let an observation be found no more, neither by its words nor by its vector."""
+        self._run(
+            """DELETE FROM observation_posting WHERE project = %s AND place = %s AND term = ANY
+               (SELECT unnest(words) FROM observation WHERE project = %s AND place = %s)""",
+            (project, place, project, place),
+        )
+        self._run("DELETE FROM observation_vector WHERE key = %s", (place,))
+
+    # ------------------------------------------------------------------ places
+
+    def _project_of(self, place: int) -> list[int]:
+        """The project of an observation; none where there is no such one."""
+        return projects_of(self._query, [place])
+
+    def _note_changes(self, places: Sequence[int]) -> None:
+        self._run(
+            "UPDATE observation_place SET change = nextval('observation_change') WHERE place = ANY(%s)", (list(places),)
+        )
+
+    def _next_place(self, session: int) -> int:
+        first, last = session_range(session)
+        sql = "SELECT max(place) FROM observation_place WHERE place BETWEEN %s AND %s"
+        highest = self._query(sql, (first, last))[0][0]
+        stride = _LOOSE_STRIDE if self._is_loose(session) else 1
+        return first if highest is None else int(highest) + stride
+
+    def _is_loose(self, session: int) -> bool:
+        return self._query("SELECT session_id FROM memory_session WHERE key = %s", (session,))[0][0] is None
+
+    def _write_anchors(self, place: int, anchors: Iterable[Anchor]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(
+                """INSERT INTO observation_anchor VALUES (%s, %s, %s, %s)
+                   ON CONFLICT (place, md5(path), md5(symbol)) DO UPDATE SET digest = excluded.digest""",
+                [(place, anchor.path, anchor.symbol, anchor.digest) for anchor in anchors],
+            )
+
+
+def words_of(names: str, text: str) -> list[str]:
+    """The terms that an observation is found by, each once."""
+    return sorted({kept_term(term) for terms in stemmed_terms((names, text)) for term in terms})
+
+
+def _values(new: NewObservation) -> tuple[object, ...]:
+    updated_at = None if new.updated_at == new.created_at else new.updated_at
+    return (
+        new.kind,
+        new.source,
+        new.created_at,
+        updated_at,
+        new.deleted_at,
+        _joined(new.files),
+        _joined(new.symbols),
+        new.embedding,
+        new.embedding_model,
+        new.pinned_at,
+        new.superseded_by,
+        new.score,
+        new.restored_at,
+        new.unpinned_at,
+        new.superseded_at,
+        new.names,
+        new.text,
+    )
+
+
+def _digest(observation_id: str) -> bytes:
+    from deltos.digest import sha256  # deferred: hooks purge nothing
+
+    return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _joined(texts: tuple[str, ...]) -> str:
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":")) if texts else ""

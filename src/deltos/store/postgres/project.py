@@ -1,0 +1,385 @@
+"""The tables of a project's files, what was skipped and why, and facts about the index; and all that is kept of one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deltos.errors import StoreError
+from deltos.store.postgres.code import PostgresCode, PostgresCodeWriter
+from deltos.store.postgres.database import Migration, undone_on_error
+from deltos.store.postgres.graph import GraphChanges, PostgresGraphWriter
+from deltos.store.postgres.graph_read import PostgresGraph
+from deltos.store.postgres.history import PostgresHistory, PostgresHistoryWriter
+from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.rows import check_text, copy_rows, cut, is_one_of
+from deltos.store.postgres.tables import Ids, ProjectTables
+from deltos.store.project import FailedFile, FileRecord, ProjectTotals, SeenStamp, SkippedFile, StoredFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.postgres.database import Connection, Database
+
+    Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
+
+_STAMP = "size bigint NOT NULL, mtime_ns bigint NOT NULL, seen_at_ns bigint NOT NULL"
+PROJECT_001 = Migration(
+    "project-001-files",
+    partitioned("meta", 'key text COLLATE "C" NOT NULL, value text NOT NULL, PRIMARY KEY (project, key)')
+    + partitioned(
+        "file",
+        f"""id bigint NOT NULL,
+        path text COLLATE "C" NOT NULL,
+        language text COLLATE "C" NOT NULL,
+        lines integer NOT NULL,
+        {_STAMP},
+        hash bytea NOT NULL,
+        PRIMARY KEY (project, id)""",
+    )
+    + f"CREATE INDEX file_by_path ON file (project, {cut('path')});"
+    + partitioned(
+        "skipped",
+        f"""path text COLLATE "C" NOT NULL,
+        reason text COLLATE "C" NOT NULL,
+        {_STAMP},
+        hash bytea NOT NULL,
+        failure text NOT NULL""",
+    )
+    + f"CREATE INDEX skipped_by_path ON skipped (project, {cut('path')});"
+    + partitioned("folder", 'path text COLLATE "C" NOT NULL, mtime_ns bigint NOT NULL')
+    + f"CREATE INDEX folder_by_path ON folder (project, {cut('path')});"
+    + partitioned(
+        "failure",
+        """file_id bigint NOT NULL,
+        indexer text COLLATE "C" NOT NULL,
+        reason text NOT NULL,
+        PRIMARY KEY (project, file_id, indexer)""",
+    ),
+)
+_FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure
+               JOIN file ON file.project = failure.project AND file.id = file_id
+               WHERE failure.project = ANY(%s) AND file.project = ANY(%s)
+               UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
+               UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
+               WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
+# What an indexer makes of files that it has read: the second half of its name where that failed.
+UNRESOLVED = "/edges"
+_T = TypeVar("_T")
+
+
+class PostgresProject:
+    """Implements `store.project.ProjectStore`."""
+
+    set_aside = ""  # nothing is: a damaged database is its administrator's to mend
+
+    def __init__(self, database: Database, name: str) -> None:
+        self.name = name
+        self._database = database
+        self.tables = ProjectTables(database, name)
+        self.code = PostgresCode(self.tables)
+        self.graph = PostgresGraph(self.tables)
+        self.history = PostgresHistory(self.tables)
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresProjectWriter]:
+        with self._database.write() as connection:
+            writer = PostgresProjectWriter(self.tables, connection)
+            with self.tables.writing(writer.flush):
+                yield writer
+                writer.flush()
+
+    def repairing(self, work: Callable[[], _T]) -> _T:
+        self.tables.register_if_gone()  # once per question: `deltos forget-project` takes projects away
+        return work()
+
+    def claim(self, part: str = "") -> AbstractContextManager[bool]:
+        return self._database.claim(claim_key(self.name, part))
+
+    def release(self) -> None:
+        """A thread holds nothing between its transactions."""
+
+    def close(self) -> None:
+        """The pool of connections is shared by all stores of the process, and stays."""
+
+    def meta(self, key: str) -> str:
+        rows = self.tables.query("SELECT value FROM meta WHERE project = %s AND key = %s", (self.tables.key, key))
+        return rows[0][0] if rows else ""
+
+    def files(self) -> dict[str, StoredFile]:
+        sql = "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s ORDER BY id"
+        rows = self.tables.query(sql, (self.tables.key,))
+        return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
+
+    def file(self, path: str) -> StoredFile | None:
+        named, given = is_one_of("path", [path])
+        sql = f"SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s AND {named}"
+        rows = self.tables.query(sql, (self.tables.key, *given))
+        return StoredFile(rows[0][0], rows[0][1], rows[0][2], SeenStamp(*rows[0][3:])) if rows else None
+
+    def skipped(self) -> dict[str, SkippedFile]:
+        rows = self.tables.query(
+            """SELECT path, reason, hash, failure, size, mtime_ns, seen_at_ns FROM skipped
+               WHERE project = %s ORDER BY path""",
+            (self.tables.key,),
+        )
+        return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}
+
+    def failures(self) -> list[FailedFile]:
+        return failures_of(self.tables.query, [self.tables.key])[self.tables.key]
+
+    def stamps(self) -> dict[str, SeenStamp]:
+        rows = self.tables.query(
+            """SELECT path, size, mtime_ns, seen_at_ns FROM file WHERE project = %s
+               UNION ALL SELECT path, size, mtime_ns, seen_at_ns FROM skipped WHERE project = %s""",
+            (self.tables.key,) * 2,
+        )
+        return {row[0]: SeenStamp(*row[1:]) for row in rows}
+
+    def folders(self) -> dict[str, int]:
+        return dict(self.tables.query("SELECT path, mtime_ns FROM folder WHERE project = %s", (self.tables.key,)))
+
+    def file_count(self) -> int:
+        count: int = self.tables.query("SELECT COUNT(*) FROM file WHERE project = %s", (self.tables.key,))[0][0]
+        return count
+
+    def totals(self) -> ProjectTotals:
+        with self.tables.snapshot():
+            rows = self.tables.query(
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines)::bigint FROM file
+                   WHERE project = %s GROUP BY 1 ORDER BY 1""",
+                (self.tables.key,),
+            )
+            skipped = self.tables.query(
+                "SELECT reason, COUNT(*) FROM skipped WHERE project = %s GROUP BY reason", (self.tables.key,)
+            )
+        languages = Counter({language: count for language, count, _ in rows})
+        return ProjectTotals(
+            files=sum(count for _, count, _ in rows),
+            lines=sum(lines for _, _, lines in rows),
+            languages=dict(languages.most_common()),
+            skipped=dict(sorted(skipped)),
+        )
+
+
+class PostgresProjectWriter:
+    """Implements `store.project.ProjectWriter`. Rows are held back and written many at once, or before a read."""
+
+    def __init__(self, tables: ProjectTables, connection: Connection) -> None:
+        self.connection = connection
+        self._tables = tables
+        self._ids = Ids(connection, tables.key)
+        self._files = _FileChanges(tables, connection, self._ids)
+        self._graph = GraphChanges(tables, connection, self._ids)
+        self.code = PostgresCodeWriter(tables, connection, self._ids)
+        self.history = PostgresHistoryWriter(tables, connection, self._ids)
+        self._begin()
+
+    def _begin(self) -> None:
+        # One at a time writes to a project; who waits longer than our patience is told that it is busy.
+        row = self.connection.execute("SELECT 1 FROM project WHERE id = %s FOR UPDATE", (self._tables.key,)).fetchone()
+        if row is None:
+            raise StoreError(f"{self._tables.name} was forgotten meanwhile", hint="Ask again: it is then indexed anew.")
+        self._ids.forget()
+
+    @property
+    def graph(self) -> PostgresGraphWriter:
+        return PostgresGraphWriter(self._tables, self.connection, self._graph)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        with self._tables.database.errors:
+            self._files.flush()
+            self.code.flush()
+            self._graph.flush()
+            self.history.flush()
+
+    def commit_step(self) -> None:
+        self.flush()
+        self._tables.database.commit_step(self.connection)
+        self._begin()
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        self.flush()
+        with self._tables.database.errors, undone_on_error(self.connection):
+            try:
+                yield
+                self.flush()
+            except BaseException:  # an interrupt too: what is held back was not to be, and it goes on upwards
+                for changes in (self._files, self.code, self._graph):
+                    changes.clear()
+                self.history.clear_held()
+                raise
+
+    def set_meta(self, facts: dict[str, str]) -> None:
+        self._files.flush()
+        self.connection.execute(
+            """INSERT INTO meta (project, key, value) SELECT %s, * FROM unnest(%s::text[], %s::text[])
+               ON CONFLICT (project, key) DO UPDATE SET value = excluded.value""",
+            (self._tables.key, list(facts.keys()), list(facts.values())),
+        )
+
+    def add_file(self, record: FileRecord) -> int:
+        check_text(record.path, record.language)
+        return self._files.add(record)
+
+    def remove_file(self, file_id: int) -> None:
+        self._files.remove(file_id)
+
+    def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
+        self._files.touched[file_id] = stamp
+
+    def set_unfinished(self, indexer: str, reason: str) -> None:
+        key = f"unfinished/{indexer}{UNRESOLVED}"
+        self.connection.execute("DELETE FROM meta WHERE project = %s AND key = %s", (self._tables.key, key))
+        if reason:
+            self.set_meta({key: reason})
+
+    def set_skipped(self, file: SkippedFile) -> None:
+        check_text(file.path, file.reason, file.failure)
+        self._files.skipped[file.path] = file
+
+    def add_failures(self, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
+        for indexer, reason in reasons:
+            check_text(reason)
+            self._files.failed[file_id, indexer] = reason
+
+    def forget_skipped(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._files.skipped[path] = None
+
+    def set_folders(self, folders: dict[str, int]) -> None:
+        key = self._tables.key
+        sql = "SELECT path, mtime_ns FROM folder WHERE project = %s"
+        known: dict[str, int] = dict(self.connection.execute(sql, (key,)).fetchall())
+        changed = {path: stamp for path, stamp in folders.items() if known.get(path) != stamp}
+        gone = [path for path in known if path not in folders]
+        named, given = is_one_of("path", [*gone, *changed])
+        self.connection.execute(f"DELETE FROM folder WHERE project = %s AND {named}", (key, *given))
+        rows = ((key, path, stamp) for path, stamp in changed.items())
+        copy_rows(self.connection, "folder (project, path, mtime_ns)", ("int8", "text", "int8"), rows)
+
+    def set_unresolved(self, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]) -> None:
+        self.flush()
+        key, name, reasons = self._tables.key, indexer + UNRESOLVED, dict(unresolved)
+        named, given = is_one_of("path", list(tried))
+        self.connection.execute(
+            f"""DELETE FROM failure USING file WHERE failure.project = %s AND file.project = failure.project
+                AND file.id = failure.file_id AND indexer = %s AND {named}""",
+            (key, name, *given),
+        )
+        named, given = is_one_of("path", list(reasons))
+        sql = f"SELECT id, path FROM file WHERE project = %s AND {named}"
+        for file_id, path in self.connection.execute(sql, (key, *given)).fetchall():
+            self._files.failed[file_id, name] = reasons[path]
+
+
+class _FileChanges:
+    """Files, skipped files and failures that a transaction holds back."""
+
+    def __init__(self, tables: ProjectTables, connection: Connection, ids: Ids) -> None:
+        self._tables = tables
+        self._connection = connection
+        self._ids = ids
+        self.added: dict[int, FileRecord] = {}
+        self.removed: list[int] = []
+        self.touched: dict[int, SeenStamp] = {}
+        self.skipped: dict[str, SkippedFile | None] = {}
+        self.failed: dict[tuple[int, str], str] = {}
+
+    def add(self, record: FileRecord) -> int:
+        file_id = self._ids.take("file")
+        self.added[file_id] = record
+        return file_id
+
+    def remove(self, file_id: int) -> None:
+        if self.added.pop(file_id, None) is None:
+            self.removed.append(file_id)
+        self.touched.pop(file_id, None)
+        self.failed = {place: reason for place, reason in self.failed.items() if place[0] != file_id}
+
+    def clear(self) -> None:
+        for changes in (self.added, self.removed, self.touched, self.skipped, self.failed):
+            changes.clear()
+
+    def flush(self) -> None:
+        if self.removed:
+            for table, column in (("failure", "file_id"), ("file", "id")):
+                self._connection.execute(
+                    f"DELETE FROM {table} WHERE project = %s AND {column} = ANY(%s)", (self._tables.key, self.removed)
+                )
+        if self.added:
+            self._copy_files()
+        if self.touched:
+            self._touch()
+        if self.skipped:
+            self._skip()
+        if self.failed:
+            self._fail()
+        self.clear()
+
+    def _copy_files(self) -> None:
+        columns = "project, id, path, language, lines, size, mtime_ns, seen_at_ns, hash"
+        types = ("int8", "int8", "text", "text", "int4", "int8", "int8", "int8", "bytea")
+        rows = (
+            (self._tables.key, file_id, r.path, r.language, r.lines, *_numbers(r.stamp), r.hash)
+            for file_id, r in self.added.items()
+        )
+        copy_rows(self._connection, f"file ({columns})", types, rows)
+
+    def _touch(self) -> None:
+        stamps = list(self.touched.values())
+        self._connection.execute(
+            """UPDATE file SET size = seen.size, mtime_ns = seen.mtime_ns, seen_at_ns = seen.seen_at_ns
+               FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+               AS seen (id, size, mtime_ns, seen_at_ns) WHERE file.project = %s AND file.id = seen.id""",
+            (list(self.touched.keys()), *_columns(stamps), self._tables.key),
+        )
+
+    def _skip(self) -> None:
+        key, files = self._tables.key, [file for file in self.skipped.values() if file is not None]
+        named, given = is_one_of("path", list(self.skipped))
+        self._connection.execute(f"DELETE FROM skipped WHERE project = %s AND {named}", (key, *given))
+        types = ("int8", "text", "text", "int8", "int8", "int8", "bytea", "text")
+        rows = ((key, f.path, f.reason, *_numbers(f.stamp), f.hash, f.failure) for f in files)
+        columns = "project, path, reason, size, mtime_ns, seen_at_ns, hash, failure"
+        copy_rows(self._connection, f"skipped ({columns})", types, rows)
+
+    def _fail(self) -> None:
+        self._connection.execute(
+            """INSERT INTO failure (project, file_id, indexer, reason)
+               SELECT %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[])
+               ON CONFLICT (project, file_id, indexer) DO UPDATE SET reason = excluded.reason""",
+            (
+                self._tables.key,
+                [file_id for file_id, _ in self.failed],
+                [indexer for _, indexer in self.failed],
+                list(self.failed.values()),
+            ),
+        )
+
+
+def claim_key(name: str, part: str = "") -> str:
+    """What the right to index a project, or a part of it, is called."""
+    return f"index/{name}/{part}"
+
+
+def failures_of(query: Query, keys: list[int]) -> dict[int, list[FailedFile]]:
+    """What could not be read of projects, by path and indexer."""
+    found: dict[int, list[FailedFile]] = {key: [] for key in keys}
+    for key, *failure in query(_FAILURES, (keys,) * 4):
+        found[key].append(FailedFile(*failure))
+    for failures in found.values():
+        failures.sort(key=lambda failed: (failed.path.encode(), failed.indexer))
+    return found
+
+
+def _numbers(stamp: SeenStamp) -> tuple[int, int, int]:
+    return stamp.size, stamp.mtime_ns, stamp.seen_at_ns
+
+
+def _columns(stamps: list[SeenStamp]) -> tuple[list[int], list[int], list[int]]:
+    return [s.size for s in stamps], [s.mtime_ns for s in stamps], [s.seen_at_ns for s in stamps]

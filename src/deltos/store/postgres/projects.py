@@ -1,0 +1,105 @@
+"""Which projects a database keeps."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.errors import StoreBusy
+from deltos.store.history import HISTORY_SUMMARY
+from deltos.store.postgres.code import CHUNK_WORDS
+from deltos.store.postgres.project import PostgresProject, claim_key, failures_of
+from deltos.store.postgres.tables import project_name
+from deltos.store.project import KnownIndex, SetAside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.store.postgres.database import Database
+
+_TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors place node
+             symbol edge mention import fact stale past_commit past_file past_touch past_name past_vectors""".split()
+_FACTS = frozenset({"root", "project_id", "synced_at"})  # of a project that was synchronised
+
+
+class PostgresProjects:
+    """Implements `store.project.ProjectStores`."""
+
+    def __init__(self, opened: Callable[[], Database]) -> None:
+        self._opened = opened
+
+    @cached_property
+    def _database(self) -> Database:
+        """Connected to when it is first needed: a server starts without it."""
+        return self._opened().beside()
+
+    def store_of(self, root: Path) -> PostgresProject:
+        return PostgresProject(self._opened().beside(), project_name(root))
+
+    def known(self) -> list[KnownIndex]:
+        query = self._database.query
+        with self._database.snapshot():
+            names: dict[int, str] = dict(query("SELECT id, name FROM project"))
+            facts: dict[int, dict[str, str]] = {key: {} for key in names}
+            for key, name, value in query(
+                "SELECT project, key, value FROM meta WHERE project = ANY(%s) AND key = ANY(%s)",
+                (list(names), [*_FACTS, HISTORY_SUMMARY]),
+            ):
+                facts[key][name] = value
+            keys = [key for key in names if facts[key].keys() >= _FACTS]
+            counts = dict(query("SELECT project, COUNT(*) FROM file WHERE project = ANY(%s) GROUP BY project", (keys,)))
+            failures, sizes = failures_of(query, keys), self._sizes()
+        found = [
+            KnownIndex(
+                f"{self._database.place}/{names[key]}",
+                sizes.get(key, 0),
+                Path(facts[key]["root"]),
+                facts[key]["project_id"],
+                float(facts[key]["synced_at"]),
+                counts.get(key, 0),
+                failures[key],
+                facts[key].get(HISTORY_SUMMARY, ""),
+            )
+            for key in keys
+        ]
+        return sorted(found, key=lambda index: -index.synced_at)
+
+    def _sizes(self) -> dict[int, int]:
+        """What projects take in bytes: their shares, by chunks, of the parts of tables that they have with others.
+
+        To add up the rows of each would read all of them.
+        """
+        parts = dict(
+            self._database.query(
+                """SELECT substring(part.relname FROM '[0-9]+$'), SUM(pg_total_relation_size(part.oid))::bigint
+                   FROM pg_class AS part JOIN pg_inherits ON inhrelid = part.oid
+                   WHERE inhparent = ANY(%s::regclass[]) GROUP BY 1""",
+                (_TABLES,),
+            )
+        )
+        rows = self._database.query(
+            """SELECT project, substring(tableoid::regclass::text FROM '[0-9]+$'), row_count,
+               SUM(row_count) OVER (PARTITION BY tableoid)::bigint FROM word_total WHERE kind = %s""",
+            (CHUNK_WORDS.number,),
+        )
+        return {key: round(parts[part] * own / max(every, 1)) for key, part, own, every in rows}
+
+    def remove(self, root: Path) -> None:
+        name = project_name(root)
+        with self._database.claim(claim_key(name)) as is_held:
+            if not is_held:
+                raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
+            with self._database.write() as connection:
+                row = connection.execute("SELECT id FROM project WHERE name = %s FOR UPDATE", (name,)).fetchone()
+                if row is None:
+                    return
+                for table in _TABLES:
+                    connection.execute(f"DELETE FROM {table} WHERE project = %s", row)
+                connection.execute("DELETE FROM project WHERE id = %s", row)
+
+    def set_aside(self) -> list[SetAside]:
+        return []
+
+    def remove_set_aside(self, place: str) -> None:
+        """None is ever set aside."""

@@ -1,0 +1,105 @@
+"""One project in the tables that all projects share: its key, which every statement names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.postgres.database import Migration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from deltos.store.postgres.database import Connection, Database
+
+REGISTRY_001 = Migration(
+    "registry-001-projects",
+    """
+    CREATE TABLE project (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name text COLLATE "C" NOT NULL UNIQUE
+    );
+    CREATE SEQUENCE vector_number;
+    """,
+)
+
+
+def project_name(root: Path) -> str:
+    """What the project at a folder is called, so that a person recognises it."""
+    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    name = re.sub(r"[^\w.-]+", "-", root.name)[:40] or "root"
+    return f"{name.encode('utf-8', 'replace').decode()}-{digest}"
+
+
+class ProjectTables:
+    """The rows of one project. Reads see what this thread has written and not kept yet."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self.database = database
+        self.name = name
+        self._local = threading.local()
+        self.key = 0
+        self.register_if_gone()
+
+    def register_if_gone(self) -> None:
+        """Begin anew where the project was never kept, or was forgotten meanwhile."""
+        find = "SELECT id FROM project WHERE name = %s"
+        rows = self.database.query(find, (self.name,))
+        if not rows:
+            with self.database.write() as connection:
+                connection.execute("INSERT INTO project (name) VALUES (%s) ON CONFLICT DO NOTHING", (self.name,))
+            rows = self.database.query(find, (self.name,))
+        self.key = rows[0][0]
+
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of one query."""
+        self._flush()
+        return self.database.query(sql, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Queries that see one and the same state."""
+        self._flush()
+        with self.database.snapshot() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, flush: Callable[[], None]) -> Iterator[None]:
+        """While it lasts, `flush` writes what a transaction of this thread holds back, before anything is read."""
+        self._local.flush = flush
+        try:
+            yield
+        finally:
+            self._local.flush = None
+
+    def _flush(self) -> None:
+        flush: Callable[[], None] | None = getattr(self._local, "flush", None)
+        if flush is not None:
+            flush()
+
+
+class Ids:
+    """New ids of a project's rows, counted here: whoever writes to a project is the only one."""
+
+    def __init__(self, connection: Connection, key: int) -> None:
+        self._connection = connection
+        self._key = key
+        self._next: dict[str, int] = {}
+
+    def take(self, table: str, count: int = 1) -> int:
+        """The first of so many successive ids of a table."""
+        first = self._next.get(table)
+        if first is None:
+            sql = f"SELECT COALESCE(MAX(id), 0) + 1 FROM {table} WHERE project = %s"
+            row = self._connection.execute(sql.encode(), (self._key,)).fetchone()
+            first = row[0] if row else 1
+        self._next[table] = first + count
+        return first
+
+    def forget(self) -> None:
+        """Count anew: others may write from now on."""
+        self._next.clear()

@@ -1,0 +1,71 @@
+"""Access tokens: their table and every statement that touches it. Only hashes are kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.postgres.database import Migration
+from deltos.store.tokens import StoredToken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.store.postgres.database import Database
+
+_COLUMNS = "id, name, secret_hash, level, projects, created_at, expires_at, revoked_at"
+TOKENS_001 = Migration(
+    "tokens-001",
+    """
+    CREATE TABLE access_token (
+        id text COLLATE "C" PRIMARY KEY,
+        name text COLLATE "C" NOT NULL,
+        secret_hash bytea NOT NULL,
+        level text NOT NULL,
+        projects text NOT NULL,
+        created_at bigint NOT NULL,
+        expires_at bigint,
+        revoked_at bigint
+    );
+    """,
+)
+
+
+class PostgresTokens:
+    """Implements `store.tokens.TokenRecords`: one list for all servers that use the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, token: StoredToken) -> None:
+        row = (
+            token.id, token.name, token.secret_hash, token.level, json.dumps(token.projects),
+            token.created_at, token.expires_at, token.revoked_at,
+        )  # fmt: skip
+        with self._database.write() as connection:
+            connection.execute(f"INSERT INTO access_token ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", row)
+
+    def get(self, token_id: str) -> StoredToken | None:
+        rows = self._database.query(f"SELECT {_COLUMNS} FROM access_token WHERE id = %s", (token_id,))
+        return _token(rows[0]) if rows else None
+
+    def all(self) -> list[StoredToken]:
+        rows = self._database.query(f"SELECT {_COLUMNS} FROM access_token ORDER BY created_at, id")
+        return [_token(row) for row in rows]
+
+    def revoke(self, id_or_name: str, moment: int) -> list[str]:
+        with self._database.write() as connection:
+            rows = connection.execute(
+                "UPDATE access_token SET revoked_at = %s WHERE (id = %s OR name = %s) AND revoked_at IS NULL"
+                " RETURNING id",
+                (moment, id_or_name, id_or_name),
+            ).fetchall()
+        return [token_id for (token_id,) in rows]
+
+    def close(self) -> None:
+        pass
+
+
+def _token(row: Sequence[Any]) -> StoredToken:
+    token_id, name, secret_hash, level, projects, *times = row
+    return StoredToken(token_id, name, secret_hash, level, tuple(json.loads(projects)), *times)

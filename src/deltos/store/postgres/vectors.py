@@ -1,0 +1,172 @@
+"""Vectors beside what they stand for: one table per kind of thing, each row with the model that made it.
+
+A thing that goes takes its vector along: whoever deletes it deletes both. All vectors of a model are read into memory
+and compared there, so these tables are not partitioned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.store.postgres.database import Migration
+from deltos.store.postgres.memory.rows import projects_of
+from deltos.store.postgres.postings import owners_of
+from deltos.store.vectors import StoredVector, Unembedded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.memory.rows import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The table whose rows have vectors, and how their texts are read: SQL of key, text and index words of `t`.
+
+    `partition` is the column that it is partitioned by, which `owners` tells of keys. With `is_awaited`, the table of
+    vectors has a row without a model for each thing whose vector is still to be made.
+    """
+
+    table: str
+    key: str
+    partition: str
+    owners: Callable[[Query, Sequence[int]], list[int]]
+    texts: str
+    is_awaited: bool = False
+
+    @property
+    def vectors(self) -> str:
+        """The name of the table of vectors."""
+        return f"{self.table}_vector"
+
+    @property
+    def sql(self) -> str:
+        """SQL that creates the table of vectors."""
+        return f"""
+            CREATE SEQUENCE {self.vectors}_number AS bigint;
+            CREATE TABLE {self.vectors} (
+                key bigint PRIMARY KEY,
+                number bigint NOT NULL DEFAULT nextval('{self.vectors}_number'),
+                model text COLLATE "C" NOT NULL DEFAULT '',
+                data bytea NOT NULL DEFAULT ''
+            );
+            CREATE INDEX {self.vectors}_by_model ON {self.vectors} (model, number);
+        """
+
+
+def _owners_in_keys(_query: Query, keys: Sequence[int]) -> list[int]:
+    return owners_of(keys)
+
+
+DOCS_CHUNKS = Owner(
+    "docs_chunk",
+    "id",
+    "source",
+    _owners_in_keys,
+    # The heading counts twice: it says what the section is about.
+    "SELECT t.id, t.section || chr(10) || t.text,"
+    " t.trail_words || ' ' || t.heading_words || ' ' || t.heading_words || ' ' || t.body_words FROM docs_chunk t"
+    " WHERE t.body_words IS NOT NULL",
+)
+API_UNITS = Owner(
+    "api_unit",
+    "id",
+    "api",
+    _owners_in_keys,
+    # What a unit is called counts twice.
+    "SELECT t.id, t.words_title || ' ' || t.words_title || ' ' || t.names || ' ' || t.names || ' ' || t.description"
+    " || ' ' || t.details, '' FROM api_unit t WHERE t.names IS NOT NULL",
+    is_awaited=True,
+)
+OBSERVATIONS = Owner(
+    "observation",
+    "place",
+    "project",
+    projects_of,
+    "SELECT t.place, t.text, '' FROM observation t WHERE t.deleted_at IS NULL",
+    is_awaited=True,
+)
+LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.sql + API_UNITS.sql)
+
+
+class PostgresVectors:
+    """Implements `store.vectors.VectorRecords` for one owner."""
+
+    def __init__(self, database: Database, owner: Owner) -> None:
+        self._database = database
+        self._owner = owner
+
+    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
+        with self._database.snapshot():
+            keys = self._awaited(model, after, limit) if self._owner.is_awaited else self._without(model, after, limit)
+            texts = self._texts(keys)
+        return [texts[key] for key in keys if key in texts]
+
+    def _awaited(self, model: str, after: int, limit: int) -> list[int]:
+        table = self._owner.vectors  # materialised: both ranges are read from the index by model
+        rows = self._database.query(
+            f"""WITH waiting AS MATERIALIZED (
+                    SELECT key FROM {table} WHERE model < %s UNION ALL SELECT key FROM {table} WHERE model > %s
+                ) SELECT key FROM waiting WHERE key > %s ORDER BY key LIMIT %s""",
+            (model, model, after, limit),
+        )
+        return [row[0] for row in rows]
+
+    def _without(self, model: str, after: int, limit: int) -> list[int]:
+        rows = self._database.query(
+            f"""SELECT t.id FROM {self._owner.table} t WHERE t.id > %s AND t.body_words IS NOT NULL AND NOT EXISTS
+                (SELECT 1 FROM {self._owner.vectors} v WHERE v.key = t.id AND v.model = %s) ORDER BY t.id LIMIT %s""",
+            (after, model, limit),
+        )
+        return [row[0] for row in rows]
+
+    def _texts(self, keys: list[int]) -> dict[int, Unembedded]:
+        owner, query = self._owner, self._database.query
+        rows = query(
+            f"{owner.texts} AND t.{owner.partition} = ANY(%s) AND t.{owner.key} = ANY(%s)",
+            (owner.owners(query, keys), keys),
+        )
+        return {row[0]: Unembedded(*row) for row in rows}
+
+    def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
+        given = dict(vectors)
+        table = self._owner.vectors
+        with self._database.write() as connection:
+            # One at a time: a reader that saw a number has seen all that are smaller.
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"deltos {table}",))
+            keys = self._kept(connection, list(given))
+            connection.execute(
+                f"""INSERT INTO {table} (key, model, data) SELECT key, %s, data
+                    FROM unnest(%s::bigint[], %s::bytea[]) AS n (key, data) ORDER BY key
+                    ON CONFLICT (key) DO UPDATE
+                    SET number = nextval('{table}_number'), model = excluded.model, data = excluded.data""",
+                (model, keys, [given[key] for key in keys]),
+            )
+
+    def _kept(self, connection: Connection, keys: list[int]) -> list[int]:
+        """Those of the things that are there, and that nobody is deleting now."""
+        if self._owner.is_awaited:
+            sql = f"SELECT key FROM {self._owner.vectors} WHERE key = ANY(%s) ORDER BY key FOR UPDATE SKIP LOCKED"
+            rows = connection.execute(sql, (keys,)).fetchall()
+        else:
+            sql = f"""SELECT id FROM {self._owner.table} WHERE source = ANY(%s) AND id = ANY(%s) ORDER BY id
+                      FOR KEY SHARE SKIP LOCKED"""
+            rows = connection.execute(sql, (owners_of(keys), keys)).fetchall()
+        return [row[0] for row in rows]
+
+    def since(self, model: str, number: int) -> list[StoredVector]:
+        rows = self._database.query(
+            f"SELECT number, key, data FROM {self._owner.vectors} WHERE number > %s AND model = %s ORDER BY number",
+            (number, model),
+        )
+        return [StoredVector(*row) for row in rows]
+
+    def count(self, model: str) -> int:
+        [(count,)] = self._database.query(f"SELECT count(*) FROM {self._owner.vectors} WHERE model = %s", (model,))
+        return int(count)
+
+    def numbers(self, model: str) -> set[int]:
+        rows = self._database.query(f"SELECT number FROM {self._owner.vectors} WHERE model = %s", (model,))
+        return {row[0] for row in rows}

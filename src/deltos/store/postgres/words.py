@@ -1,0 +1,453 @@
+"""Inverted indexes: which rows have a word, packed by word and block of rows, and ranked as FTS5's bm25() ranks them.
+
+A row of the table holds all rows of one block (4,096 successive ids) that have one word: their places in the block, how
+many words each has in all, and how often this one stands in each of its columns. How many rows have a word is known
+without unpacking them. benchmarks/RESULTS.md compares that with a row for each occurrence, and with `tsvector`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from deltos.store.postgres.database import Migration
+from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.rows import copy_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.tables import ProjectTables
+
+    Numbers = npt.NDArray[Any]
+
+WORDS_001 = Migration(
+    "words-001-packed",
+    partitioned(
+        "word",
+        """kind smallint NOT NULL,
+        term text COLLATE "C" NOT NULL,
+        block integer NOT NULL,
+        row_count smallint NOT NULL,
+        postings bytea NOT NULL,
+        PRIMARY KEY (project, kind, term, block)""",
+    )
+    + partitioned(
+        "word_total",
+        """kind smallint NOT NULL,
+        row_count bigint NOT NULL,
+        tokens bigint NOT NULL,
+        lowest bigint NOT NULL,
+        highest bigint NOT NULL,
+        PRIMARY KEY (project, kind)""",
+    ),
+)
+BLOCK_BITS = 12
+_BLOCK_MASK = (1 << BLOCK_BITS) - 1
+_WIDTHS = (0, 1, 2, 4)  # bytes of a number, by what the head of a row says of its column
+_TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
+_HEAD_BYTES = 2
+_LONGEST_TERM_BYTES = 256
+# bm25() of FTS5.
+_K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6
+# The tokenizer `ascii` of FTS5: letters and digits of ASCII in lower case, and every byte beyond; all else separates.
+_FOLD = bytes(
+    byte if byte >= 0x80 else ord(chr(byte).lower()) if chr(byte).isalnum() else ord(" ") for byte in range(256)
+)
+
+
+class WordKind(NamedTuple):
+    """One of the inverted indexes of a project, and what a word counts for in each of its columns."""
+
+    number: int
+    weights: tuple[float, ...]
+
+
+def tokens_of(text: str) -> list[str]:
+    """The words of a text, as they are indexed and asked for."""
+    found = text.encode().translate(_FOLD).split()
+    return [token[:_LONGEST_TERM_BYTES].decode("utf-8", "ignore") for token in found]
+
+
+# --- asking
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Rows that match, in no order; a higher score is better."""
+
+    ids: Numbers
+    scores: Numbers
+
+    def best(self, count: int) -> list[tuple[int, float]]:
+        """The best rows, best first; of equal ones the lower id first."""
+        ids, scores = self.ids, self.scores
+        if len(ids) > 2 * count:
+            kept = scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
+            ids, scores = ids[kept], scores[kept]
+        order = np.lexsort((ids, -scores))[:count]
+        return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
+
+    def best_of(self, count: int, kept: Callable[[list[int]], Mapping[int, Any]]) -> list[tuple[int, float, Any]]:
+        """The best of the rows that `kept` knows, each with what it says of it."""
+        asked, window = 0, max(count, 1)
+        found: list[tuple[int, float, Any]] = []
+        while len(found) < count and asked < len(self.ids):
+            fresh = self.best(window)[asked:]
+            known = kept([row_id for row_id, _ in fresh])
+            found += [(row_id, score, known[row_id]) for row_id, score in fresh if row_id in known]
+            asked, window = window, window * 4
+        return found[:count]
+
+
+class _Hits(NamedTuple):
+    """The rows that have a word: ids in ascending order, their lengths, and how often it stands in each column."""
+
+    ids: Numbers
+    lengths: Numbers
+    counts: Numbers
+
+
+class _Total(NamedTuple):
+    """How many rows an inverted index has, and how many words they have in all."""
+
+    row_count: int
+    tokens: int
+
+
+class WordIndex:
+    """Asks one inverted index."""
+
+    def __init__(self, tables: ProjectTables, kind: WordKind) -> None:
+        self._tables = tables
+        self._kind = kind
+
+    def row_counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many rows each term stands; absent ones are left out. A term is one word."""
+        words = {term: tokens_of(term) for term in terms}
+        rows = self._tables.query(
+            """SELECT term, SUM(row_count)::bigint FROM word
+               WHERE project = %s AND kind = %s AND term = ANY(%s) GROUP BY term""",
+            (self._tables.key, self._kind.number, [word for found in words.values() for word in found]),
+        )
+        counts = dict(rows)
+        return {term: counts[found[0]] for term, found in words.items() if len(found) == 1 and found[0] in counts}
+
+    def match(self, alone: Sequence[str], paired: Sequence[str] = (), *, in_first_column: Sequence[str] = ()) -> Ranked:
+        """The rows with one of `alone`, with two of `paired`, or with one of some terms in the first column.
+
+        All terms count for the score. A term of several words stands in the rows that have all of them.
+        """
+        asked = [*in_first_column, *alone, *paired]
+        terms = [tokens_of(term) for term in asked]
+        hits, total = self._read({word for term in terms for word in term})
+        found = [self._hits_of(term, hits, only_first=n < len(in_first_column)) for n, term in enumerate(terms)]
+        ids = np.unique(np.concatenate([hit.ids for hit in found])) if found else np.zeros(0, np.int64)
+        if not len(ids):
+            return Ranked(ids, np.zeros(0))
+        scores = self._scores(ids, found, total)
+        singles = len(asked) - len(paired)
+        wanted, meetings = np.zeros(len(ids), bool), np.zeros(len(ids), np.int32)
+        for n, hit in enumerate(found):
+            places = np.searchsorted(ids, hit.ids)
+            if n < singles:
+                wanted[places] = True
+            else:
+                meetings[places] += 1
+        wanted |= meetings > 1
+        return Ranked(ids[wanted], scores[wanted])
+
+    def _scores(self, ids: Numbers, found: Sequence[_Hits], total: _Total) -> Numbers:
+        """bm25() of the rows, computed in the same order, so that what is equal there is equal here."""
+        average = total.tokens / total.row_count
+        scores = np.zeros(len(ids))
+        for hit in found:
+            idf = float(np.log((total.row_count - len(hit.ids) + 0.5) / (len(hit.ids) + 0.5)))
+            frequency = np.zeros(len(hit.ids))
+            for weight, counts in zip(self._kind.weights, hit.counts, strict=True):
+                frequency += weight * counts
+            length = _K1 * (1 - _B + _B * hit.lengths / average)
+            scores[np.searchsorted(ids, hit.ids)] += (idf if idf > 0 else _LEAST_IDF) * (
+                (frequency * (_K1 + 1.0)) / (frequency + length)
+            )
+        return scores
+
+    def _hits_of(self, term: Sequence[str], hits: Mapping[str, _Hits], *, only_first: bool) -> _Hits:
+        empty = _Hits(np.zeros(0, np.int64), np.zeros(0), np.zeros((len(self._kind.weights), 0)))
+        words = [hits.get(word, empty) for word in term] or [empty]
+        hit = words[0]
+        for other in words[1:]:
+            _, ours, theirs = np.intersect1d(hit.ids, other.ids, assume_unique=True, return_indices=True)
+            hit = _Hits(hit.ids[ours], hit.lengths[ours], np.minimum(hit.counts[:, ours], other.counts[:, theirs]))
+        if only_first:
+            has = hit.counts[0] > 0
+            counts = np.zeros_like(hit.counts[:, has])
+            counts[0] = hit.counts[0, has]
+            hit = _Hits(hit.ids[has], hit.lengths[has], counts)
+        return hit
+
+    def _read(self, words: Iterable[str]) -> tuple[dict[str, _Hits], _Total]:
+        key, kind = self._tables.key, self._kind.number
+        total = "FROM word_total WHERE project = %s AND kind = %s"
+        rows = self._tables.query(  # in one round trip
+            f"""SELECT term, block, row_count, postings, (SELECT row_count {total}), (SELECT tokens {total}) FROM word
+                WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
+            (*(key, kind) * 3, sorted(words)),
+        )
+        parts: dict[str, list[_Hits]] = {}
+        for term, block, count, postings, *_ in rows:
+            parts.setdefault(term, []).append(_unpacked(block, count, postings, len(self._kind.weights)))
+        hits = {
+            term: _Hits(
+                np.concatenate([hit.ids for hit in found]),
+                np.concatenate([hit.lengths for hit in found]),
+                np.concatenate([hit.counts for hit in found], axis=1),
+            )
+            for term, found in parts.items()
+        }
+        return hits, _Total(*rows[0][4:]) if rows else _Total(0, 0)
+
+
+# --- writing
+
+
+@dataclass(slots=True)
+class WordChanges:
+    """What one inverted index gains and loses in a transaction, until it is written: by id, the text of each column."""
+
+    kind: WordKind
+    added: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    removed: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Forget what was to be changed."""
+        self.added.clear()
+        self.removed.clear()
+
+    def write(self, connection: Connection, key: int) -> None:
+        """Change the index."""
+        if not self.added and not self.removed:
+            return
+        added, gone = _Occurrences.of(self.added), _Occurrences.of(self.removed)
+        self._rewrite(connection, key, added, gone)
+        self._count(connection, key, added, gone)
+        self.clear()
+
+    def _rewrite(self, connection: Connection, key: int, added: _Occurrences, gone: _Occurrences) -> None:
+        """Write those rows anew that one of the changed words has in one of the changed blocks."""
+        terms = list(dict.fromkeys([*added.terms, *gone.terms]))
+        numbers = {term: number for number, term in enumerate(terms)}
+        blocks = self._known_blocks(connection, key)
+        old = self._stored(connection, key, terms, blocks) if blocks else []
+        if old:
+            connection.execute(
+                """DELETE FROM word USING unnest(%b::text[], %b::int[]) AS old (term, block)
+                   WHERE word.project = %s AND kind = %s AND word.term = old.term AND word.block = old.block""",
+                ([row[0] for row in old], [row[1] for row in old], key, self.kind.number),
+            )
+        postings = _Postings.joined(
+            [self._kept(numbers, old), added.postings(numbers, len(self.kind.weights))], len(self.kind.weights)
+        )
+        rows = ((key, self.kind.number, terms[term], *row) for term, *row in postings.packed())
+        types = ("int8", "int2", "text", "int4", "int2", "bytea")
+        copy_rows(connection, "word (project, kind, term, block, row_count, postings)", types, rows)
+
+    def _known_blocks(self, connection: Connection, key: int) -> list[int]:
+        """The changed blocks that may have rows already: none of a project that is indexed from nothing."""
+        row = connection.execute(
+            "SELECT lowest, highest FROM word_total WHERE project = %s AND kind = %s", (key, self.kind.number)
+        ).fetchone()
+        changed = {row_id >> BLOCK_BITS for ids in (self.added, self.removed) for row_id in ids}
+        if row is None:
+            return []
+        return [block for block in changed if row[0] >> BLOCK_BITS <= block <= row[1] >> BLOCK_BITS]
+
+    def _stored(
+        self, connection: Connection, key: int, terms: Sequence[str], blocks: Sequence[int]
+    ) -> list[tuple[str, int, int, bytes]]:
+        return connection.execute(
+            """SELECT term, block, row_count, postings FROM word
+               WHERE project = %s AND kind = %s AND term = ANY(%b::text[]) AND block = ANY(%b::int[])""",
+            (key, self.kind.number, terms, blocks),
+            binary=True,
+        ).fetchall()
+
+    def _kept(self, numbers: Mapping[str, int], old: Sequence[tuple[str, int, int, bytes]]) -> _Postings:
+        columns = len(self.kind.weights)
+        hits = [_unpacked(block, count, data, columns) for _, block, count, data in old]
+        terms = np.repeat([numbers[row[0]] for row in old], [row[2] for row in old]).astype(np.int64)
+        postings = _Postings.joined([_Postings(terms[:0], *_no_hits(columns))], columns)
+        if hits:
+            postings = _Postings(
+                terms,
+                np.concatenate([hit.ids for hit in hits]),
+                np.concatenate([hit.lengths for hit in hits]),
+                np.concatenate([hit.counts for hit in hits], axis=1),
+            )
+        return postings.without(self.removed)
+
+    def _count(self, connection: Connection, key: int, added: _Occurrences, gone: _Occurrences) -> None:
+        ids = self.added or self.removed
+        connection.execute(
+            """INSERT INTO word_total (project, kind, row_count, tokens, lowest, highest)
+               VALUES (%s, %s, %s, %s, %s, %s)
+               ON CONFLICT (project, kind) DO UPDATE SET row_count = word_total.row_count + excluded.row_count,
+               tokens = word_total.tokens + excluded.tokens,
+               lowest = LEAST(word_total.lowest, excluded.lowest),
+               highest = GREATEST(word_total.highest, excluded.highest)""",
+            (
+                key,
+                self.kind.number,
+                len(self.added) - len(self.removed),
+                sum(added.lengths) - sum(gone.lengths),
+                min(ids),
+                max(ids),
+            ),
+        )
+
+
+def remove_words(connection: Connection, key: int, kinds: Sequence[WordKind]) -> None:
+    """Empty whole indexes."""
+    for table in ("word", "word_total"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE project = %s AND kind = ANY(%s)", (key, [kind.number for kind in kinds])
+        )
+
+
+@dataclass(slots=True)
+class _Occurrences:
+    """The words of some rows: which stands how often in which column of which row, as long parallel lists."""
+
+    ids: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    terms: dict[str, int] = field(default_factory=dict)
+    term: list[int] = field(default_factory=list)
+    row: list[int] = field(default_factory=list)
+    column: list[int] = field(default_factory=list)
+    count: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rows: Mapping[int, tuple[str, ...]]) -> _Occurrences:
+        """Those of some rows, in the order of their ids."""
+        found = cls()
+        terms = found.terms
+        for number, row_id in enumerate(sorted(rows)):
+            length = 0
+            for column, text in enumerate(rows[row_id]):
+                tokens = tokens_of(text)
+                length += len(tokens)
+                counts = Counter(tokens)
+                found.term += [terms.setdefault(token, len(terms)) for token in counts]
+                found.count += counts.values()
+                found.row += [number] * len(counts)
+                found.column += [column] * len(counts)
+            found.ids.append(row_id)
+            found.lengths.append(length)
+        return found
+
+    def postings(self, numbers: Mapping[str, int], columns: int) -> _Postings:
+        """One for each word of each row; words by the given numbers."""
+        if not self.term:
+            return _Postings(np.zeros(0, np.int64), *_no_hits(columns))
+        renumbered = np.array([numbers[term] for term in self.terms], np.int64)
+        term, row = renumbered[np.array(self.term)], np.array(self.row, np.int64)
+        keys, places = np.unique(term * len(self.ids) + row, return_inverse=True)
+        counts = np.zeros((columns, len(keys)), np.uint32)
+        counts[np.array(self.column), places] = np.array(self.count, np.uint32)
+        rows = keys % len(self.ids)
+        return _Postings(
+            keys // len(self.ids),
+            np.array(self.ids, np.int64)[rows],
+            np.array(self.lengths, np.uint32)[rows],
+            counts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """Rows that have words, as parallel arrays: number of the word, id and length of the row, counts by column."""
+
+    terms: Numbers
+    ids: Numbers
+    lengths: Numbers
+    counts: Numbers
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Postings], columns: int) -> _Postings:
+        """All parts as one."""
+        every = [part for part in parts if len(part.ids)]
+        if not every:
+            return cls(np.zeros(0, np.int64), *_no_hits(columns))
+        return cls(
+            np.concatenate([part.terms for part in every]),
+            np.concatenate([part.ids for part in every]),
+            np.concatenate([part.lengths for part in every]).astype(np.uint32),
+            np.concatenate([part.counts for part in every], axis=1).astype(np.uint32),
+        )
+
+    def without(self, ids: Iterable[int]) -> _Postings:
+        """Those of other rows."""
+        kept = ~np.isin(self.ids, np.fromiter(ids, np.int64))
+        return _Postings(self.terms[kept], self.ids[kept], self.lengths[kept], self.counts[:, kept])
+
+    def packed(self) -> Iterator[tuple[int, int, int, bytes]]:
+        """Word, block, number of rows and the packed rows, for every word and block."""
+        if not len(self.ids):
+            return
+        order = np.lexsort((self.ids, self.terms))
+        terms, ids = self.terms[order], self.ids[order]
+        blocks = ids >> BLOCK_BITS
+        starts = np.flatnonzero((np.diff(terms, prepend=-1) != 0) | (np.diff(blocks, prepend=blocks[0] - 1) != 0))
+        ends = [*starts[1:].tolist(), len(ids)]
+        places = (ids & _BLOCK_MASK).astype("<u2").tobytes()
+        columns = [_Column.of(values[order], starts) for values in (self.lengths, *self.counts)]
+        for start, end, term, block in zip(
+            starts.tolist(), ends, terms[starts].tolist(), blocks[starts].tolist(), strict=True
+        ):
+            head = sum(column.codes[start] << (2 * n) for n, column in enumerate(columns))
+            parts = [head.to_bytes(_HEAD_BYTES, "little"), places[2 * start : 2 * end]]
+            parts += [column.packed(start, end) for column in columns]
+            yield term, block, end - start, b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Numbers as bytes of each width, and which width the group that begins at a place needs."""
+
+    data: dict[int, bytes]
+    codes: dict[int, int]
+
+    @classmethod
+    def of(cls, values: Numbers, starts: Numbers) -> _Column:
+        most = np.maximum.reduceat(values, starts)
+        codes = np.searchsorted(np.array([0, 0xFF, 0xFFFF]), most)
+        data = {width: values.astype(kind).tobytes() for width, kind in _TYPES.items()}
+        return cls(data, dict(zip(starts.tolist(), codes.tolist(), strict=True)))
+
+    def packed(self, start: int, end: int) -> bytes:
+        """The numbers of the group that begins at `start`; nothing where all are zero."""
+        width = _WIDTHS[self.codes[start]]
+        return self.data[width][width * start : width * end] if width else b""
+
+
+def _unpacked(block: int, count: int, data: bytes, columns: int) -> _Hits:
+    head = int.from_bytes(data[:_HEAD_BYTES], "little")
+    ids = np.frombuffer(data, "<u2", count, _HEAD_BYTES).astype(np.int64) + (block << BLOCK_BITS)
+    offset = _HEAD_BYTES + 2 * count
+    values = np.zeros((columns + 1, count), np.uint32)
+    for column in range(columns + 1):
+        width = _WIDTHS[head >> (2 * column) & 3]
+        if width:
+            values[column] = np.frombuffer(data, _TYPES[width], count, offset)
+            offset += width * count
+    return _Hits(ids, values[0], values[1:])
+
+
+def _no_hits(columns: int) -> _Hits:
+    return _Hits(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((columns, 0), np.uint32))

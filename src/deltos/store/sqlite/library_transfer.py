@@ -1,0 +1,143 @@
+"""Carries a library out of its SQLite file, and into an empty one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.apis import NewUnit, UnitRow, WordsRow
+from deltos.store.documents import CrawlAddress
+from deltos.store.sqlite.docs import insert_addresses, insert_source
+from deltos.store.transfer import CarriedApi, CarriedChunk, CarriedPage, CarriedSource
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from deltos.store.sqlite.library import SqliteLibrary
+    from deltos.store.transfer import Vector
+
+_PAGE = "id, url, place, title, etag, last_modified, hash, added, dropped, is_indexed, links_in"
+_UNIT = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
+
+
+class SqliteLibraryTransfer:
+    """Reads and writes all that a library has; inside one snapshot or transaction."""
+
+    def __init__(self, library: SqliteLibrary) -> None:
+        self._library = library
+
+    def names(self) -> set[str]:
+        """The ids of the sources and the names of the APIs, in lower case, that are there."""
+        sources, apis = self._library.sources.sources(), self._library.apis.apis()
+        return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
+
+    def sources(self) -> Iterator[CarriedSource]:
+        """Every documentation source."""
+        connection = self._library.database.read()
+        for source in self._library.sources.sources():
+            rows = connection.execute(
+                "SELECT url, depth, state, attempts, reason FROM docs_place WHERE source_id = ? ORDER BY url",
+                (source.id,),
+            ).fetchall()
+            addresses = tuple(CrawlAddress(*row) for row in rows)
+            crawl = self._library.sources.crawl(source.id)
+            yield CarriedSource(source, crawl, addresses, _pages(connection, source.id))
+
+    def apis(self) -> Iterator[CarriedApi]:
+        """Every API."""
+        connection = self._library.database.read()
+        query = f"""SELECT {", ".join(f"u.{name}" for name in _UNIT.split(", "))}, u.body,
+            w.names, w.title, w.tags, w.description, w.details, v.model, v.data FROM api_unit u
+            LEFT JOIN api_words w ON w.rowid = u.id LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> ''
+            WHERE u.api_id = ? ORDER BY u.id"""
+        for api in self._library.apis.apis():
+            yield CarriedApi(api, tuple(_unit(row) for row in connection.execute(query, (api.id,))))
+
+    def add_source(self, carried: CarriedSource) -> None:
+        """Write a source that is not there yet, all of it or nothing."""
+        with self._library.database.write() as connection:
+            insert_source(connection, carried.source)
+            if (crawl := carried.crawl) is not None:
+                connection.execute(
+                    "INSERT INTO docs_crawl VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        crawl.source_id, crawl.generation, crawl.state, crawl.reason, crawl.is_full,
+                        crawl.is_seeded, crawl.started_at, crawl.finished_at,
+                    ),
+                )  # fmt: skip
+            insert_addresses(connection, carried.source.id, carried.addresses)
+            for page in carried.pages:
+                _add_page(connection, carried.source.id, page)
+
+    def add_api(self, carried: CarriedApi) -> None:
+        """Write an API that is not there yet."""
+        self._library.apis.replace(carried.api, [unit for unit, _ in carried.units])
+        api = self._library.apis.api(carried.api.name)
+        ids = sorted(self._library.apis.unit_ids(api.id)) if api else []
+        with self._library.database.write() as connection:
+            for unit_id, (_, vector) in zip(ids, carried.units, strict=True):
+                if vector is not None:
+                    connection.execute(
+                        "UPDATE api_unit_vector SET model = ?, data = ? WHERE key = ?", (*vector, unit_id)
+                    )
+
+
+def _pages(connection: sqlite3.Connection, source_id: str) -> Iterator[CarriedPage]:
+    query = f"SELECT {_PAGE} FROM docs_page WHERE source_id = ? ORDER BY id"
+    for page_id, *cells, is_indexed, links_in in connection.execute(query, (source_id,)).fetchall():
+        links = connection.execute("SELECT target, text FROM docs_link WHERE page_id = ? ORDER BY rowid", (page_id,))
+        words = connection.execute("SELECT title, headings, body FROM docs_page_words WHERE rowid = ?", (page_id,))
+        title_words = words.fetchone() if is_indexed else None
+        chunks = _chunks(connection, page_id)
+        yield CarriedPage._make((*cells, links_in, tuple(links.fetchall()), title_words, chunks))
+
+
+def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[CarriedChunk, ...]:
+    rows = connection.execute(
+        """SELECT c.section, c.anchors, c.is_definition, c.text, coalesce(w.links_in, 0),
+           w.heading, w.trail, w.anchors, w.links, w.body, v.model, v.data FROM docs_chunk c
+           LEFT JOIN docs_words w ON w.rowid = c.id LEFT JOIN docs_chunk_vector v ON v.key = c.id
+           WHERE c.page_id = ? ORDER BY c.position""",
+        (page_id,),
+    )
+    return tuple(
+        CarriedChunk(row[0], row[1], bool(row[2]), row[3], row[4], _known(row[5:10]), _known(row[10:12]))
+        for row in rows
+    )
+
+
+def _known(cells: tuple[Any, ...]) -> Any:
+    return None if cells[0] is None else cells
+
+
+def _unit(row: tuple[Any, ...]) -> tuple[NewUnit, Vector | None]:
+    words = None if row[11] is None else WordsRow(*row[11:16])
+    return NewUnit(UnitRow(*row[:10]), row[10], words), _known(row[16:18])
+
+
+def _add_page(connection: sqlite3.Connection, source_id: str, page: CarriedPage) -> None:
+    page_id = connection.execute(
+        f"INSERT INTO docs_page (source_id, {_PAGE.removeprefix('id, ')}) VALUES ({', '.join('?' * 11)})",
+        (source_id, *page[:8], page.words is not None, page.links_in),
+    ).lastrowid
+    connection.executemany("INSERT INTO docs_link VALUES (?, ?, ?)", [(page_id, *link) for link in page.links])
+    if page.words is not None:
+        connection.execute(
+            "INSERT INTO docs_page_words (rowid, title, headings, body) VALUES (?, ?, ?, ?)", (page_id, *page.words)
+        )
+    for position, chunk in enumerate(page.chunks):
+        chunk_id = connection.execute(
+            "INSERT INTO docs_chunk (page_id, position, section, anchors, is_definition, text)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (page_id, position, *chunk[:4]),
+        ).lastrowid
+        if chunk.words is not None:
+            connection.execute(
+                "INSERT INTO docs_words (rowid, heading, trail, anchors, links, body, links_in)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (chunk_id, *chunk.words, chunk.links_in),
+            )
+        if chunk.vector is not None:
+            connection.execute(
+                "INSERT INTO docs_chunk_vector (key, model, data) VALUES (?, ?, ?)", (chunk_id, *chunk.vector)
+            )

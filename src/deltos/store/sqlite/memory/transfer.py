@@ -1,0 +1,107 @@
+"""Carries a memory out of its SQLite file, and into an empty one."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from deltos.store.observations import Anchor, ProjectRow
+from deltos.store.transfer import CarriedNotes, CarriedObservation, CarriedSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deltos.store.sqlite.memory.reader import SqliteObservations
+
+_COLUMNS = ", ".join(CarriedObservation._fields[:20])
+_SESSION = ", ".join(CarriedSession._fields)
+_ROWS_AT_ONCE = 500
+
+
+class SqliteMemoryTransfer:
+    """Reads and writes all that a memory has."""
+
+    def __init__(self, observations: SqliteObservations) -> None:
+        self._database = observations.database
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing yet."""
+        return self._database.read().execute("SELECT 1 FROM project LIMIT 1").fetchone() is None
+
+    def projects(self) -> list[ProjectRow]:
+        """Every folder of a project, with its key."""
+        rows = self._database.read().execute(
+            "SELECT key, project_id, folder, root, created_at FROM project ORDER BY key"
+        )
+        return [ProjectRow(*row) for row in rows]
+
+    def sessions(self) -> list[CarriedSession]:
+        """Every session, with its key."""
+        rows = self._database.read().execute(f"SELECT {_SESSION} FROM session ORDER BY key")
+        return [CarriedSession(*row) for row in rows]
+
+    def observations(self) -> Iterator[CarriedObservation]:
+        """Every observation, in the order in which they changed."""
+        connection = self._database.read()
+        columns = ", ".join(f"o.{name}" for name in CarriedObservation._fields[:20])
+        rows = connection.execute(
+            f"""SELECT {columns}, c.number, v.model, v.data FROM observation_change c
+                JOIN observation o ON o.place = c.place
+                LEFT JOIN observation_vector v ON v.key = o.place AND v.model <> '' ORDER BY c.number"""
+        )
+        for *cells, change, model, data in rows:
+            sql = "SELECT path, symbol, digest FROM anchor WHERE place = ? ORDER BY path, symbol"
+            anchors = tuple(Anchor(*row) for row in connection.execute(sql, (cells[0],)))
+            vector = None if model is None else (model, data)
+            yield CarriedObservation._make((*cells, change, anchors, vector))
+
+    def notes(self) -> CarriedNotes:
+        """What is noted beside observations."""
+        connection = self._database.read()
+        return CarriedNotes(
+            tuple(connection.execute("SELECT target, number FROM exported")),
+            tuple(key for (key,) in connection.execute("SELECT key FROM purged")),
+            tuple(key for (key,) in connection.execute("SELECT key FROM mined_event")),
+            tuple(connection.execute("SELECT key, size_bytes, mtime_ns, since FROM mined_file")),
+        )
+
+    def add(
+        self,
+        projects: Iterable[ProjectRow],
+        sessions: Iterable[CarriedSession],
+        observations: Iterable[CarriedObservation],
+        notes: CarriedNotes,
+    ) -> int:
+        """Write everything into an empty memory, or nothing of it; how many observations that were."""
+        count = 0
+        rows = iter(observations)
+        with self._database.write() as connection:
+            insert = "INSERT INTO project (key, project_id, folder, root, created_at) VALUES (?, ?, ?, ?, ?)"
+            connection.executemany(insert, projects)
+            connection.executemany(f"INSERT INTO session ({_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?)", sessions)
+            marks = ", ".join("?" * 20)
+            while some := list(islice(rows, _ROWS_AT_ONCE)):
+                places = [row.place for row in some]
+                connection.executemany(
+                    f"INSERT INTO observation ({_COLUMNS}) VALUES ({marks})", [row[:20] for row in some]
+                )
+                connection.executemany(
+                    "INSERT INTO anchor (place, path, symbol, digest) VALUES (?, ?, ?, ?)",
+                    [(row.place, *anchor) for row in some for anchor in row.anchors],
+                )
+                # Triggers have numbered the changes and await the vectors.
+                connection.executemany("DELETE FROM observation_change WHERE place = ?", [(place,) for place in places])
+                connection.executemany(
+                    "INSERT INTO observation_change (number, place) VALUES (?, ?)",
+                    [(row.change, row.place) for row in some],
+                )
+                connection.executemany(
+                    "UPDATE observation_vector SET model = ?, data = ? WHERE key = ?",
+                    [(*row.vector, row.place) for row in some if row.vector is not None],
+                )
+                count += len(some)
+            connection.executemany("INSERT INTO exported VALUES (?, ?)", notes.exported)
+            connection.executemany("INSERT INTO purged VALUES (?)", [(key,) for key in notes.purged])
+            connection.executemany("INSERT INTO mined_event VALUES (?)", [(key,) for key in notes.mined_events])
+            connection.executemany("INSERT INTO mined_file VALUES (?, ?, ?, ?)", notes.mined_files)
+        return count

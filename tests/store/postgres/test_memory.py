@@ -1,0 +1,162 @@
+"""What only PostgreSQL promises of memory: nothing is lost between processes and in a crash, and what is purged is gone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.errors import StoreError
+from deltos.store.observations import Clean, NewObservation
+from deltos.store.postgres.database import Database
+from deltos.store.postgres.memory.reader import PostgresObservations
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+from tests.postgres_server import empty_database, server
+from tests.store.postgres.test_library import WatchedDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRITERS, EACH = 3, 15
+
+
+@pytest.fixture
+def database() -> Iterator[WatchedDatabase]:
+    with closing(WatchedDatabase(empty_database(), migrations=SCHEMA_STEPS)) as opened:
+        opened.touched = set()
+        yield opened
+
+
+@pytest.fixture
+def observations(database: WatchedDatabase) -> PostgresObservations:
+    return PostgresObservations(database)
+
+
+def add(observations: PostgresObservations, text: str, *, project: str = "p", session: str = "s") -> int:
+    with observations.writing() as writer:
+        key = writer.project(project, root="", now=1)
+        new = NewObservation(Clean(text), Clean(text), Clean("finding"), Clean(""), 1)
+        return writer.insert(key, writer.session(key, session, agent="", now=1), new)
+
+
+def remember(url: str, name: str) -> None:
+    """What each of several processes does at the same time, all in one session of one project."""
+    with closing(Database(url, migrations=SCHEMA_STEPS)) as database:
+        for number in range(EACH):
+            add(PostgresObservations(database), f"{name} {number}")
+
+
+def test_a_question_to_one_project_reads_its_partition_alone(
+    observations: PostgresObservations, database: WatchedDatabase
+) -> None:
+    places = [add(observations, f"quokka {number}", project=f"p{number}") for number in range(6)]
+    key = observations.projects()[3].key
+    database.partitions()
+    assert observations.places_with(["quokkas"], at_most=9, project_keys=[key]) == [places[3]]
+    assert observations.frequency(["quokka"], at_most=9, project_keys=[key]) == 1
+    assert database.partitions("observation_posting", "observation") == {"observation_posting": 1, "observation": 0}
+    observations.recent([key], limit=9)
+    observations.page([key], 9, 0, limit=9)
+    observations.at_places([places[3]])
+    observations.by_ids(["quokka 3"])
+    observations.sketches([places[3]], head_characters=9)
+    assert database.partitions("observation") == {"observation": 1}
+    assert observations.places_with(["quokka"], at_most=9) == places[::-1]
+
+
+def test_processes_that_remember_at_the_same_time_lose_nothing(
+    observations: PostgresObservations, database: WatchedDatabase
+) -> None:
+    code = "import sys; from tests.store.postgres.test_memory import remember; remember(*sys.argv[1:])"
+    url = server().url
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, url, f"writer{number}"], cwd=Path(__file__).parents[3])
+        for number in range(WRITERS)
+    ]
+    assert [process.wait() for process in running] == [0] * WRITERS
+    texts = {row.text for row in observations.all()}
+    assert texts == {f"writer{writer} {number}" for writer in range(WRITERS) for number in range(EACH)}
+    places = [row.place for row in observations.all()]
+    assert places == list(range(places[0], places[0] + WRITERS * EACH)), "one session, side by side"
+    assert len(observations.places_with(["writer1"], at_most=1_000)) == EACH
+    assert observations.mend().problems == ()
+
+
+def test_changes_are_numbered_in_the_order_in_which_they_are_seen(observations: PostgresObservations) -> None:
+    first = add(observations, "one")
+    seen = observations.last_change()
+    second = add(observations, "two")
+    with observations.writing() as writer:
+        writer.touch(first, 5)
+    assert [row.place for row in observations.changed_after(seen)] == [first, second]
+    assert observations.change_of(first) > observations.change_of(second) > seen
+
+
+def test_a_server_that_dies_in_the_middle_of_a_write_keeps_nothing_of_it(observations: PostgresObservations) -> None:
+    add(observations, "before")
+
+    def write_into_the_crash() -> None:
+        with observations.writing() as writer:
+            key = writer.project("p", root="", now=1)
+            session = writer.session(key, "s", agent="", now=1)
+            writer.insert(key, session, NewObservation(Clean("x"), Clean("half"), Clean(""), Clean(""), 1))
+            server().kill()
+
+    try:
+        with pytest.raises(StoreError, match="cannot be reached"):
+            write_into_the_crash()
+    finally:
+        server().start()
+    assert [row.text for row in observations.all()] == ["before"]
+    assert observations.places_with(["half"], at_most=9) == []
+    assert observations.mend().problems == ()
+    add(observations, "after")
+    assert [row.text for row in observations.all()] == ["before", "after"]
+
+
+def test_what_is_purged_is_in_no_file_of_the_tables_once_it_is_scrubbed(
+    observations: PostgresObservations, database: WatchedDatabase
+) -> None:
+    kept, gone = add(observations, "the kept quokka"), add(observations, "hush4711secret")
+    with observations.writing() as writer:
+        writer.mark_deleted(gone, 5)
+        assert writer.purge(6) == 1
+        assert writer.was_purged("hush4711secret")
+    assert server().files_with(b"hush4711secret", leaving_out=("pg_wal",)), "deleting alone leaves it in the files"
+    assert observations.scrub()
+    assert [row.place for row in observations.all()] == [kept]
+    assert not server().files_with(b"hush4711secret", leaving_out=("pg_wal",))
+    assert observations.places_with(["quokka"], at_most=9) == [kept]
+
+
+def test_scrubbing_gives_up_while_another_reads(observations: PostgresObservations) -> None:
+    add(observations, "one")
+    with closing(Database(server().url, migrations=SCHEMA_STEPS)) as other, other.snapshot():
+        assert len(list(PostgresObservations(other).all())) == 1
+        assert not observations.scrub()
+    assert observations.scrub()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("DELETE FROM observation_posting WHERE term = 'quokka'", "word index"),
+        ("DELETE FROM observation_place", "directory"),
+    ],
+)
+def test_an_index_that_does_not_match_is_mended(
+    observations: PostgresObservations, database: WatchedDatabase, damage: str, said: str
+) -> None:
+    place = add(observations, "the quokka")
+    with database.write() as connection:
+        connection.execute(damage.encode())
+    [problem] = observations.mend().problems
+    assert re.search(said, problem)
+    assert observations.mend().problems == ()
+    assert observations.places_with(["quokka"], at_most=9) == [place]
+    assert [row.text for row in observations.all()] == ["the quokka"]

@@ -1,0 +1,327 @@
+"""What only PostgreSQL promises of projects: the answers of SQLite, each project in its own part, text of any length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config, Embedding
+from deltos.domains.code.search import CodeSearch
+from deltos.errors import StoreBusy, StoreError
+from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
+from deltos.store.history import CommitRecord
+from deltos.store.postgres.database import Database
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.postgres.opened import shared_database
+from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.project import FileRecord, SeenStamp, SkippedFile
+from deltos.store.sqlite.projects import SqliteProjects
+from deltos.store.symbols import Symbol
+from tests.postgres_server import empty_database
+from tests.relevance.test_rankings import HERE as RELEVANCE
+from tests.relevance.test_rankings import unpack
+from tests.store.test_project import STAMP, facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.isolated.process import Workers
+    from deltos.store.postgres.project import PostgresProject
+    from deltos.store.project import ProjectStore, ProjectWriter
+    from deltos.workspace.project_index import ProjectIndex
+
+ROOT = Path("/src/tool")
+WORDS = [*"abcdefghijkl", "größe", "日本", "x1", "Upper", "two|parts"]
+
+
+@pytest.fixture
+def stores() -> PostgresProjects:
+    url = empty_database()
+    return PostgresProjects(lambda: shared_database(url))
+
+
+@pytest.fixture
+def project(stores: PostgresProjects) -> Iterator[PostgresProject]:
+    with closing(stores.store_of(ROOT)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def pair(project: PostgresProject, tmp_path: Path) -> Iterator[tuple[ProjectStore, ProjectStore]]:
+    """The same project in PostgreSQL and in SQLite."""
+    with closing(SqliteProjects(tmp_path / "home").store_of(ROOT)) as other:
+        yield project, other
+
+
+def some_words(random: Random, most: int) -> str:
+    # As in language, a few words are everywhere and most are rare.
+    return " ".join(WORDS[min(int(random.expovariate(0.4)), len(WORDS) - 1)] for _ in range(random.randrange(most)))
+
+
+def write_file(writer: ProjectWriter, random: Random, path: str) -> int:
+    file_id = writer.add_file(FileRecord(path, "python", 3, b"hash", STAMP))
+    words = [some_words(random, 4), some_words(random, 9), some_words(random, 40)]
+    chunks = [ChunkRecord(n, n, "", "", "", *words[n:], *words[:n]) for n in range(random.randrange(3))]
+    writer.code.add(file_id, FileWords(path[0], *words), chunks, [])
+    return file_id
+
+
+class TestTheSameAnswersAsSqlite:
+    """On the same material, words alone: the same rows in the same order, with the same scores."""
+
+    def test_for_random_chunks_files_and_commits_through_changes(self, pair: tuple[ProjectStore, ProjectStore]) -> None:
+        for seed in range(4):
+            files: list[list[int]] = []
+            paths = [f"{word}/{seed}-{n}.py" for n, word in enumerate(WORDS[:9])]
+            for store in pair:
+                random = Random(seed)
+                with store.writing() as writer:
+                    files.append([write_file(writer, random, path) for path in paths])
+                    writer.history.add_newer([_commit(random, f"{seed}{n}", paths) for n in range(9)])
+                    writer.history.settle(limit=100)
+            for store, ids in zip(pair, files, strict=True):
+                with store.writing() as writer:
+                    for file_id in ids[::3]:
+                        writer.code.remove(file_id)
+                        writer.remove_file(file_id)
+                    writer.history.remove([f"{seed}{n}".rjust(40, "0") for n in range(0, 9, 4)])
+                    writer.history.settle(limit=100)
+                    writer.code.tidy()
+            self._compare(*pair, Random(seed))
+
+    def _compare(self, ours: ProjectStore, theirs: ProjectStore, random: Random) -> None:
+        assert ours.code.chunk_count() == theirs.code.chunk_count()
+        terms = [word.lower() for word in WORDS if word.isalnum()]
+        assert ours.code.document_frequencies(terms) == theirs.code.document_frequencies(terms)
+        assert ours.history.commit_counts(terms) == theirs.history.commit_counts(terms)
+        paths = [dict(store.code.paths(FileScope())) for store in (ours, theirs)]
+        seen: Counter[str] = Counter()
+        for _ in range(8):
+            alone, paired = random.sample(terms, random.randint(1, 3)), random.sample(terms, random.randint(2, 4))
+            for scope in (FileScope(), FileScope("a"), FileScope("", (".PY",))):
+                chunks = [store.code.match_chunks(alone, paired, scope, limit=10) for store in (ours, theirs)]
+                files = [store.code.match_files(alone, alone, paired, scope, limit=10) for store in (ours, theirs)]
+                self._same(seen, "chunks", [[(hit.file_id, hit.score) for hit in hits] for hits in chunks], paths)
+                self._same(seen, "files", files, paths)
+            for spans in ((), [(0, 40), (60, 90)]):
+                commits = [store.history.match_commits(alone, spans, limit=10) for store in (ours, theirs)]
+                self._same(seen, "commits", [[(hit.commit.hash, hit.score) for hit in hits] for hits in commits])
+            self._same(seen, "past files", [store.history.match_files(alone, limit=10) for store in (ours, theirs)])
+        assert min(seen[what] for what in ("chunks", "files", "commits", "past files")) > 0
+
+    def _same(
+        self,
+        seen: Counter[str],
+        what: str,
+        found: list[list[tuple[Any, float]]],
+        names: list[dict[Any, str]] | None = None,
+    ) -> None:
+        """Rows are compared by what they are called: an engine may number files as it likes."""
+        ours, theirs = (
+            [(names[n][row] if names else row, round(score, 9)) for row, score in rows] for n, rows in enumerate(found)
+        )
+        assert ours == theirs
+        seen[what] += len(ours)
+
+    def test_for_a_project_that_is_indexed_asked_and_edited(self, tmp_path: Path, workers: Workers) -> None:
+        root = unpack(RELEVANCE / "bookshop.txtar", tmp_path / "bookshop")
+        words_alone, url = Embedding("off"), empty_database()
+        with (
+            closing(App(Config(tmp_path / "one", embedding=words_alone), workers=workers)) as files,
+            closing(App(Config(tmp_path / "two", embedding=words_alone, database=url), workers=workers)) as database,
+        ):
+            indexes = [app.domains.projects.at(root) for app in (files, database)]
+            self._compare_indexes(root, *indexes)
+            (root / "added.py").write_text("def place_order(password): ...; place_order(1)")
+            next(root.rglob("*.py")).unlink()
+            self._compare_indexes(root, *indexes)
+
+    def _compare_indexes(self, root: Path, *indexes: ProjectIndex) -> None:
+        for index in indexes:
+            index.index()
+        searches = [CodeSearch(index.store, root, by_meaning=False) for index in indexes]
+        for query in (RELEVANCE / "queries.txt").read_text("utf-8").splitlines():
+            ours, theirs = (search.search(query, limit=10).hits for search in searches)
+            assert [(hit.path, hit.start_line) for hit in ours] == [(hit.path, hit.start_line) for hit in theirs]
+            assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs])
+        graphs = [index.store.graph for index in indexes]
+        assert graphs[0].counts() == graphs[1].counts()
+        assert graphs[0].imports() == graphs[1].imports()
+        for name in graphs[0].names():
+            one, two = (
+                [(row.path, row.line, row.source_key, row.kind, row.certain) for row in graph.references(nodes)]
+                for graph in graphs
+                for nodes in ([symbol.node_id for symbol in graph.symbols_named(name)],)
+            )
+            assert sorted(one) == sorted(two)
+
+
+def _commit(random: Random, name: str, paths: list[str]) -> CommitRecord:
+    subject, body, files = (some_words(random, most) for most in (6, 20, 9))
+    touched = tuple(random.sample(paths, random.randint(1, len(paths))))
+    return CommitRecord(
+        name.rjust(40, "0"), random.randrange(100), "A", name, "", 1, False, touched, subject, body, files
+    )
+
+
+def fill(store: ProjectStore) -> None:
+    """Write to every table of a project, and read from it."""
+    with store.writing() as writer:
+        file_id = write_file(writer, Random(1), "a/b.py")
+        writer.set_skipped(SkippedFile("c.bin", "binary", STAMP))
+        writer.set_folders({"": 1, "a": 2})
+        writer.set_meta({"root": "/src", "project_id": "p", "synced_at": "1.0"})
+        writer.add_failures(file_id, [("code", "too deep")])
+        writer.touch_file(file_id, SeenStamp(1, 2, 3))
+        writer.graph.write_facts("a/b.py", [Symbol("run", "run", "function", 1, 3)], facts())
+        writer.graph.settle()
+        writer.history.add_newer([_commit(Random(1), "1", ["a/x.py"])])
+        writer.history.settle(limit=9)
+    with store.writing() as writer:
+        writer.code.remove(file_id)
+        writer.remove_file(file_id)
+        write_file(writer, Random(2), "a/b.py")
+        writer.graph.remove_file("a/b.py")
+        writer.forget_skipped(["c.bin"])
+        writer.history.rename("a/x.py", "b/x.py")
+        writer.set_unresolved("graph", ["a/b.py"], [("a/b.py", "took too long")])
+
+
+def test_a_project_is_written_and_read_in_its_own_part_of_every_table(stores: PostgresProjects) -> None:
+    for name in ("one", "two", "three"):
+        with closing(stores.store_of(Path("/src", name))) as store:
+            fill(store)
+            with store.tables.snapshot() as connection:
+                store.code.match_chunks(["a"], ["b", "c"], FileScope("a", (".py",)), limit=9)
+                store.code.match_files(["a"], ["a"], ["b", "c"], FileScope("a"), limit=9)
+                store.code.chunks_at(2, [1, 2])
+                store.code.definitions_named(["a"], FileScope("a"), limit=9)
+                store.code.definitions_in([(2, 1, 2)])
+                store.graph.symbols_at([("a/b.py", "run")])
+                store.graph.references([1])
+                store.graph.users(limit=9, below="a")
+                store.graph.most_used(limit=9)
+                store.graph.imports_of(["a/b.py"])
+                store.graph.counts()
+                store.graph.mentions("run")
+                store.history.match_files(["a"], limit=9)
+                store.history.match_commits(["a"], [(0, 99)], limit=9)
+                store.history.changed_with("b/x.py", limit=9)
+                store.history.commits_of("b/x.py", limit=9)
+                store.history.paths_of([1 << 40], limit=9)
+                store.failures()
+                store.totals()
+                used = connection.execute(
+                    """SELECT relation::regclass::text FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+                       WHERE pid = pg_backend_pid() AND relispartition AND relkind = 'r'"""
+                ).fetchall()
+            parts = {table.rpartition("_")[2] for (table,) in used}
+            assert len(parts) == 1
+            assert len(used) > 15
+            (plan,) = _plans(
+                store, "SELECT * FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id"
+            )
+            assert {word.rpartition("_")[2] for word in plan if word.startswith(("chunk_", "file_"))} == parts
+
+
+def _plans(store: PostgresProject, sql: str) -> list[set[str]]:
+    rows = store.tables.query(f"EXPLAIN (FORMAT JSON) {sql} WHERE chunk.project = %s", (store.tables.key,))
+    relations: set[str] = set()
+
+    def collect(node: object) -> None:
+        if isinstance(node, dict):
+            relations.update(value for key, value in node.items() if key == "Relation Name")
+            node = list(node.values())
+        if isinstance(node, list):
+            for each in node:
+                collect(each)
+
+    collect(rows[0][0])
+    return [relations]
+
+
+def test_a_write_too_touches_only_the_part_of_its_project(stores: PostgresProjects) -> None:
+    with closing(stores.store_of(ROOT)) as store:
+        fill(store)
+        with store.writing() as writer:
+            write_file(writer, Random(3), "d.py")
+            writer.code.remove(2)
+            writer.flush()
+            used = writer.connection.execute(
+                """SELECT relation::regclass::text FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+                   WHERE pid = pg_backend_pid() AND relispartition AND relkind = 'r'"""
+            ).fetchall()
+    assert len({table.rpartition("_")[2] for (table,) in used}) == 1
+
+
+def test_names_and_paths_of_any_length_are_kept_and_found(project: PostgresProject) -> None:
+    random = Random(1)
+    long = "".join(random.choice("abcdefghijklmnopqrstuvwxyz0123456789äöü") for _ in range(6_000))
+    path, name = f"{long[:2_000]}/{long[2_000:4_000]}.py", f"Ä{long}"
+    with project.writing() as writer:
+        file_id = writer.add_file(FileRecord(path, "python", 3, b"hash", STAMP))
+        definition = DefinitionRecord(name, "function", 1, 3, "")
+        writer.code.add(
+            file_id, FileWords(long, long, long), [ChunkRecord(1, 3, name, "", "", long, long, long)], [definition]
+        )
+        writer.graph.write_facts(path, [Symbol(name, name, "function", 1, 3)], facts())
+        writer.set_skipped(SkippedFile(long, "binary", STAMP))
+        writer.set_folders({long: 1})
+        writer.history.add_newer([CommitRecord("1" * 40, 1, long, long, long, 1, False, (path,), long, long, long)])
+        writer.history.add_renamed({long: path})
+        writer.history.settle(limit=9)
+    assert project.file(path) is not None
+    assert [
+        found.name for _, found in project.code.definitions_named([name.replace("a", "A")], FileScope(), limit=9)
+    ] == [name]
+    assert [symbol.path for symbol in project.graph.symbols_named(name)] == [path]
+    assert [row.hash for row in project.history.commits_of(path, limit=9)] == ["1" * 40]
+    assert project.history.renamed() == {long: path}
+    assert len(project.code.match_chunks([long], [], FileScope(), limit=9)) == 1
+
+
+def test_a_forgotten_project_leaves_nothing_and_begins_anew(stores: PostgresProjects, project: PostgresProject) -> None:
+    fill(project)
+    with closing(stores.store_of(Path("/src/other"))) as other:
+        fill(other)
+        with project.claim(), pytest.raises(StoreBusy):
+            stores.remove(ROOT)
+        stores.remove(ROOT)
+        assert [index.place.rpartition("/")[2] for index in stores.known()] == [other.name]
+        assert other.file_count() == 1
+        with pytest.raises(StoreError, match="forgotten meanwhile"), project.writing():
+            pass
+        assert project.repairing(project.file_count) == 0
+        fill(project)
+        assert len(stores.known()) == 2
+    (left,) = project.tables.query("SELECT COUNT(DISTINCT project) FROM word")
+    assert left == (2,)
+
+
+def test_a_project_is_written_by_one_at_a_time_and_others_go_on(stores: PostgresProjects) -> None:
+    url = empty_database()
+    with closing(Database(url, migrations=SCHEMA_STEPS, wait_seconds=0.2)) as hasty:
+        store, same = stores.store_of(ROOT), PostgresProjects(lambda: hasty).store_of(ROOT)
+        other = PostgresProjects(lambda: hasty).store_of(Path("/src/other"))
+        with store.writing():
+            with pytest.raises(StoreBusy), same.writing():
+                pass
+            with other.writing() as writer:
+                write_file(writer, Random(1), "a.py")
+        assert other.file_count() == 1
+
+
+def test_a_text_that_cannot_be_stored_fails_at_once_and_the_others_are_kept(project: PostgresProject) -> None:
+    with project.writing() as writer:
+        kept = writer.add_file(FileRecord("a.py", "python", 3, b"hash", STAMP))
+        with pytest.raises(UnicodeEncodeError):
+            writer.code.add(kept, FileWords("a", "", ""), [], [DefinitionRecord("\udcff", "function", 1, 1, "")])
+        writer.code.add(kept, FileWords("a\0b", "", ""), [], [DefinitionRecord("x\0", "function", 1, 1, "")])
+    assert project.code.defined_names(limit=9) == ["x\ufffd"]
+    assert [file_id for file_id, _ in project.code.match_files(["b"], [], [], FileScope(), limit=9)] == [kept]
