@@ -43,7 +43,7 @@ TRAINING_FILES = {
     **{
         name: f"{name}.com"
         for name in (
-            "docusign figshare files increase influxdata launchdarkly magento meraki mux pocketsmith sendgrid"
+            "figshare files increase influxdata launchdarkly magento meraki mux pocketsmith sendgrid"
             " shipengine soundcloud stackexchange telnyx victorops vimeo"
         ).split()
     },
@@ -52,6 +52,7 @@ TRAINING_FILES = {
     "adyen": "adyen.com/ManagementService",
     "airflow": "apache.org/airflow",
     "appwrite": "appwrite.io/server",
+    "docusign": "docusign.net",
     "gcs": "googleapis.com/storage",
     "hetzner": "hetzner.cloud",
     "mandrill": "mandrillapp.com",
