@@ -350,7 +350,8 @@ class ApiIndexer:
         own = slug(reading.overview.title) or slug(_file_stem(reading))
         wanted = source_name if source_name and alone else "-".join(filter(None, (source_name, own)))
         version = slug(reading.overview.version)
-        return self._first_free(reading, location, [wanted, *([f"{wanted}-{version}"] if version else ())])
+        names = [wanted, f"{wanted}-{version}"] if version else [wanted]
+        return self._first_free(reading, location, names, numbered=wanted)
 
     def _name_of_brought(
         self, reading: PreparedApi, file_name: str, location: str, bringer: Bringer, *, alone: bool
@@ -365,13 +366,15 @@ class ApiIndexer:
         wanted = "-".join(filter(None, (stem, title))) if not alone else stem or title
         wanted = wanted or source or file_name
         qualified = f"{source}-{wanted}" if source and source != wanted else wanted
-        return self._first_free(reading, location, [wanted, qualified])
+        return self._first_free(reading, location, [wanted, qualified], numbered=qualified)
 
-    def _first_free(self, reading: PreparedApi, location: str, names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-        """The first of some names that no other API has, or the last with a number."""
+    def _first_free(
+        self, reading: PreparedApi, location: str, names: Sequence[str], *, numbered: str
+    ) -> tuple[str, tuple[str, ...]]:
+        """The first of some names that no other API has, or else one with a number."""
         wanted = names[0]
-        numbered = (f"{names[-1]}-{number}" for number in range(2, 1_000))
-        for name in chain(names, numbered):
+        further = (f"{numbered}-{number}" for number in range(2, 1_000))
+        for name in chain(names, further):
             taken = self._store.api(name)
             if taken is None or (taken.source, taken.citation) == (location, reading.citation):
                 warning = f"Another API is called '{wanted}'; this one was named '{name}'."
