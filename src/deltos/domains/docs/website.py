@@ -223,9 +223,8 @@ class Website:
         if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             source = self._source
-            return Skipped(
-                self._apis.add(FoundDescription(name, url, source.version, response.body, brought_by=source.id))
-            )
+            found = FoundDescription(name, url, source.version, response.body, source.id, source.name)
+            return Skipped(self._apis.add(found))
         return Skipped(f"not text ({response.media_type or 'unknown type'})")
 
     def _few_queries(self, url: str) -> bool:
