@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.memory.glossary import translations
 from deltos.text.identifiers import names_in_prose
 from deltos.text.scripts import is_single_token, unspaced_words
 from deltos.text.stop_words import PROSE_STOP_WORDS
@@ -96,21 +97,27 @@ _WEAK_WORDS = frozenset(
 )
 # Questions for a number that was measured: such observations begin with this word.
 _ASKING_FOR_MEASURES = frozenset(
-    "fast faster slow slower latency throughput measured schnell langsam rápido lento".split()
+    "fast faster slow slower latency throughput measured benchmark load schnell langsam rápido lento".split()
 )
 _MEASURED = ("measured",)
+_ASKING_FOR_FORMER = frozenset(
+    "before was were had earlier former formerly previously first originally used vorher früher war waren antes era "
+    "之前 以前 原来 前は".split()
+)
 _ENDINGS = ("ing", "es", "ed", "s")
+_MOST_TRANSLATED = 12  # a question of more words than these finds something in its own language
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """What a question asks for: groups of words that mean the same, all its words, the names in it, and the kinds of
-    observation that its words ask for."""
+    """What a question asks for: groups of words that mean the same, all its words, the names in it, the kinds of
+    observation that its words ask for, and whether it asks for how things were."""
 
     terms: tuple[tuple[str, ...], ...]
     words: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str] = frozenset()
+    asks_for_former: bool = False
 
 
 def parse_query(text: str) -> MemoryQuery:
@@ -121,10 +128,13 @@ def parse_query(text: str) -> MemoryQuery:
     useful = [word for word in telling if word not in _WEAK_WORDS] or telling
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
+    if len(groups) <= _MOST_TRANSLATED:
+        groups = dict.fromkeys(map(_in_all_languages, groups))
     if not _ASKING_FOR_MEASURES.isdisjoint(words):
         groups[_MEASURED] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
-    return MemoryQuery(tuple(groups), frozenset(words), names, _kinds_asked(words))
+    asks_for_former = not _ASKING_FOR_FORMER.isdisjoint(words)
+    return MemoryQuery(tuple(groups), frozenset(words), names, _kinds_asked(words), asks_for_former)
 
 
 def _kinds_asked(words: Iterable[str]) -> frozenset[str]:
@@ -163,6 +173,12 @@ def _group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
         *(word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2),
     ]
     return next((forms[candidate] for candidate in candidates if candidate in forms), (word,))
+
+
+def _in_all_languages(group: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a group and what they are called in other languages."""
+    others = (other for word in group for other in translations(word))
+    return (*group, *(other for other in dict.fromkeys(others) if other not in group))
 
 
 def _forms() -> dict[str, tuple[str, ...]]:

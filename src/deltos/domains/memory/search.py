@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.domains.memory.admit import MEASURED
 from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.model import NO_FILTERS
@@ -214,6 +215,7 @@ def search(
     places = [*dict.fromkeys((*chosen, *near))]
     similar = similarities.raw(places) if similarities else {}
     lacking = matches.lacking()
+    sketches = store.sketches(places, head_characters=_HEAD_CHARACTERS)
     rows = {
         sketch.place: _features(
             sketch,
@@ -224,11 +226,13 @@ def search(
             similarity=max(0.0, similar.get(sketch.place, 0.0)),
             lacking=lacking,
         )
-        for sketch in store.sketches(places, head_characters=_HEAD_CHARACTERS)
+        for sketch in sketches
     }
     least = _LEAST_SIMILARITY if matches.lacks_words() else _LEAST_BESIDE_ALL_WORDS
     speaking = {place: row for place, row in rows.items() if matches.bits.get(place) or _speaks(row, least)}
     answering = _ranked(speaking, matches)
+    if not question.asks_for_former:
+        answering = _newest_measurement_first(answering, sketches)
     hits = _hits(store, answering[:limit], question, _wordless(near_words, words))
     return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
 
@@ -248,6 +252,23 @@ def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[
         for place, row in rows.items()
     ]
     return sorted((each for each in ranked if each.score > 0), reverse=True)
+
+
+def _newest_measurement_first(ranked: Sequence[_RankedPlace], sketches: Iterable[Sketch]) -> list[_RankedPlace]:
+    """The same order, but what one command measured several times stands in the order of time, the latest first."""
+    measured = {each.place: each for each in sketches if each.head.startswith(MEASURED)}
+    places: dict[str, list[int]] = defaultdict(list)
+    for each in ranked:
+        if each.place in measured:
+            places[measured[each.place].head].append(each.place)
+    later = {
+        head: iter(sorted(same, key=lambda place: measured[place].created_at, reverse=True))
+        for head, same in places.items()
+    }
+    return [
+        each._replace(place=next(later[measured[each.place].head])) if each.place in measured else each
+        for each in ranked
+    ]
 
 
 def _speaks(row: ObservationFeatures, least_similarity: float) -> bool:
