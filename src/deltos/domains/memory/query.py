@@ -13,7 +13,7 @@ from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.words import TOKEN, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _LABEL = r"\s*([^\n:]{1,40}):\s"
 
@@ -51,6 +51,7 @@ _SMALL_WORDS = {
         "quels où quand comment pourquoi combien pour par avec sans dans en sur au aux ne pas plus ce ont".split()
     ),
 }
+_STATED = ("decision", "preference")
 # Words that ask for observations of some kinds, as they stand in questions.
 _ASKING_FOR = (
     (
@@ -104,6 +105,18 @@ _ASKING_FOR_FORMER = frozenset(
     "before was were had earlier former formerly previously first originally used vorher früher war waren antes era "
     "之前 以前 原来 前は".split()
 )
+_ASKING_FOR_OPEN = frozenset("still open remaining noch offen todavía aún pendiente 还在 仍然 まだ".split())
+_ASKING_WHY = frozenset("why warum wieso weshalb 为什 为何 なぜ どうして".split())
+_SPANISH_WHY = "por qué"
+_WE = frozenset("we our i wir ich nosotros 我们 私た".split())
+_SPANISH_WE = ("amos", "emos", "imos")
+# How somebody asks for what has been agreed, or is to be kept to.
+_STATED_PHRASES = (
+    "how do we", "how should", "how must", "how are we", "how do i", "may i", "can i", "may we", "do we use",
+    "we use for", "should i", "should we", "must i", "are we allowed", "am i allowed", "do we still", "wie machen wir",
+    "wie sollen", "wie sollten", "darf ich", "dürfen wir", "soll ich", "sollen wir", "nehmen wir", "verwenden wir", "cómo debemos",
+    "puedo usar", "podemos usar", "usamos", "可以用", "应该用", "必须", "能不能", "すべき", "てもいい", "べきです",
+)  # fmt: skip
 _ENDINGS = ("ing", "es", "ed", "s")
 _MOST_TRANSLATED = 12  # a question of more words than these finds something in its own language
 
@@ -111,13 +124,15 @@ _MOST_TRANSLATED = 12  # a question of more words than these finds something in 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
     """What a question asks for: groups of words that mean the same, all its words, the names in it, the kinds of
-    observation that its words ask for, and whether it asks for how things were."""
+    observation that its words ask for; and whether it asks for how things were, what is still open, or a reason."""
 
     terms: tuple[tuple[str, ...], ...]
     words: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str] = frozenset()
     asks_for_former: bool = False
+    asks_for_open: bool = False
+    asks_why: bool = False
 
 
 def parse_query(text: str) -> MemoryQuery:
@@ -133,13 +148,31 @@ def parse_query(text: str) -> MemoryQuery:
     if not _ASKING_FOR_MEASURES.isdisjoint(words):
         groups[_MEASURED] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
-    asks_for_former = not _ASKING_FOR_FORMER.isdisjoint(words)
-    return MemoryQuery(tuple(groups), frozenset(words), names, _kinds_asked(words), asks_for_former)
+    return MemoryQuery(
+        tuple(groups),
+        frozenset(words),
+        names,
+        _kinds_asked(words, text.lower()),
+        asks_for_former=not _ASKING_FOR_FORMER.isdisjoint(words),
+        asks_for_open=not _ASKING_FOR_OPEN.isdisjoint(words),
+        asks_why=_asks_why(words, text.lower()),
+    )
 
 
-def _kinds_asked(words: Iterable[str]) -> frozenset[str]:
+def _kinds_asked(words: Sequence[str], lowered: str) -> frozenset[str]:
     """The kinds that words such as "decided" or "failed" ask for."""
-    return frozenset(kind for word in words for kinds, asking in _ASKING_FOR if word in asking for kind in kinds)
+    asked = {kind for word in words for kinds, asking in _ASKING_FOR if word in asking for kind in kinds}
+    if _asks_why(words, lowered):
+        # "Why was it slow after the clocks changed": no change is asked for. What people do, they do for a reason.
+        is_ours = not _WE.isdisjoint(words) or any(word.endswith(_SPANISH_WE) for word in words)
+        asked = asked - {"change"} | {"finding"} | (set(_STATED) if is_ours else set())
+    if any(phrase in lowered for phrase in _STATED_PHRASES):
+        asked |= set(_STATED)
+    return frozenset(asked)
+
+
+def _asks_why(words: Iterable[str], lowered: str) -> bool:
+    return not _ASKING_WHY.isdisjoint(words) or _SPANISH_WHY in lowered
 
 
 def _words_of(token: str) -> list[str]:
