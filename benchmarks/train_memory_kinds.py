@@ -1,7 +1,7 @@
 """Learn the weights by which memory tells decisions and preferences from ordinary talk, and measure them on registers
 (or languages) that training has not seen: `python -m benchmarks.train_memory_kinds [--folds register] [--write]`.
 
-Trains on memory_kinds_registers.jsonl, memory_kinds_training.jsonl and the open part of memory_kinds.jsonl; never on
+Trains on memory_kinds_registers.jsonl, memory_kinds_training.jsonl, memory_kinds_further.jsonl and the open part of memory_kinds.jsonl; never on
 the part kept apart. A text is positive when one of its sentences is: which one is learned with the weights unless
 `span` tells. `--write` sets the threshold where precision over the folds reaches 0.95.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.memory_kinds import QUESTIONS, REGISTERS, TRAINING, Labelled, labelled, measure_right
+from benchmarks.memory_kinds import FURTHER, QUESTIONS, REGISTERS, TRAINING, Labelled, labelled, measure_right
 from deltos.domains.memory import kinds
 
 WEIGHTS = Path(kinds.__file__).with_name("kind_weights.json")
@@ -33,6 +33,7 @@ STEPS = 60
 REMEMBERED_MOVES = 8
 FEWEST = 3  # texts that a feature must be seen in
 TRAINING_WEIGHT = 0.8  # of texts that were written for training
+FURTHER_WEIGHT = 1.0  # of the pairs of a statement and an ordinary text about the same matter
 PLAIN_WEIGHT = 3.0  # of the plainest forms: most frequent in real talk, few among the texts
 OTHER_SENTENCE_WEIGHT = 0.34
 SMALLEST = 0.05  # weights below say nothing
@@ -274,7 +275,7 @@ def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: flo
 
 def open_examples() -> list[Example]:
     """All texts that may be learned from."""
-    files = ((QUESTIONS, 1.0), (REGISTERS, 1.0), (TRAINING, TRAINING_WEIGHT))
+    files = ((QUESTIONS, 1.0), (REGISTERS, 1.0), (TRAINING, TRAINING_WEIGHT), (FURTHER, FURTHER_WEIGHT))
     items = [(item, weight) for path, weight in files for item in labelled(path, part="open")]
     return [example(item, PLAIN_WEIGHT if item.register == "plain" else weight) for item, weight in items]
 

@@ -114,7 +114,8 @@ _SPANISH_WE = ("amos", "emos", "imos")
 _STATED_PHRASES = (
     "how do we", "how should", "how must", "how are we", "how do i", "may i", "can i", "may we", "do we use",
     "we use for", "should i", "should we", "must i", "are we allowed", "am i allowed", "do we still", "wie machen wir",
-    "wie sollen", "wie sollten", "darf ich", "dürfen wir", "soll ich", "sollen wir", "nehmen wir", "verwenden wir", "cómo debemos",
+    "wie sollen", "wie sollten", "darf ich", "dürfen wir", "soll ich", "sollen wir", "nehmen wir", "verwenden wir",
+    "cómo debemos",
     "puedo usar", "podemos usar", "usamos", "可以用", "应该用", "必须", "能不能", "すべき", "てもいい", "べきです",
 )  # fmt: skip
 _ENDINGS = ("ing", "es", "ed", "s")
