@@ -2,8 +2,9 @@
 (or languages) that training has not seen: `python -m benchmarks.train_memory_kinds [--folds register] [--write]`.
 
 Trains on memory_kinds_registers.jsonl, memory_kinds_training.jsonl and the open part of memory_kinds.jsonl (with
-`--further` on memory_kinds_further.jsonl, too); never on the part kept apart. A text is positive when one of its sentences is: which one is
-learned with the weights unless `span` tells. `--write` sets the threshold where precision over the folds reaches 0.95.
+`--further` on memory_kinds_further.jsonl, too); never on the part kept apart. A text is positive when one of its
+sentences is: which one is learned with the weights unless `span` tells. `--write` sets the threshold where precision
+over the folds reaches 0.95.
 """
 
 from __future__ import annotations
