@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
+from deltos.text.scripts import UNSPACED
 from deltos.text.times import micros
 
 if TYPE_CHECKING:
@@ -44,6 +45,23 @@ _NUMBERS = {
     "ten": 10,
 }
 _YEARS_BACK = 10
+# How other languages say what the rules below read in English, longer phrases before those that they hold.
+_IN_ENGLISH = (
+    ("vorgestern anteayer 前天 一昨日", "day before yesterday"),
+    ("gestern ayer 昨天 昨日", "yesterday"),
+    ("heute hoy 今天 今日", "today"),
+    ("letzte_woche vorige_woche letzter_woche semana_pasada 上周 上星期 先週", "last week"),
+    ("diese_woche dieser_woche esta_semana 这周 本周 今週", "this week"),
+    ("letzten_monat vorigen_monat letztem_monat mes_pasado 上个月 上月 先月", "last month"),
+    ("diesen_monat diesem_monat este_mes 这个月 本月 今月", "this month"),
+    ("montag lunes 周一 星期一 月曜", "on monday"),
+    ("dienstag martes 周二 星期二 火曜", "on tuesday"),
+    ("mittwoch miércoles 周三 星期三 水曜", "on wednesday"),
+    ("donnerstag jueves 周四 星期四 木曜", "on thursday"),
+    ("freitag viernes 周五 星期五 金曜", "on friday"),
+    ("samstag sonnabend sábado 周六 星期六 土曜", "on saturday"),
+    ("sonntag domingo 周日 星期日 星期天 日曜", "on sunday"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +74,27 @@ class TimeSpan:
 
 def spoken_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
     """The times that a question speaks of, likeliest first; a month without a year means any year."""
+    question = _with_english_times(question)
     for rule in (_calendar_days, _relative, _weekday, _months, _years):
         spans = tuple(rule(question, now))
         if spans:
             return spans
     return ()
+
+
+def _with_english_times(question: str) -> str:
+    """A question that says in English, too, which day or week it speaks of in another language."""
+    lowered = question.lower()
+    words = frozenset(re.findall(r"\w+", lowered))
+    for phrases, english in _IN_ENGLISH:
+        if any(_says(phrase.replace("_", " "), lowered, words) for phrase in phrases.split()):
+            return f"{question} {english}"
+    return question
+
+
+def _says(phrase: str, lowered: str, words: frozenset[str]) -> bool:
+    """Whether a question has a phrase: as a word of its own where words are written with spaces."""
+    return phrase in lowered if " " in phrase or UNSPACED.match(phrase) else phrase in words
 
 
 def _calendar_days(question: str, now: datetime) -> Iterator[TimeSpan]:

@@ -38,9 +38,11 @@ class Notes:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
 
-    def keep(self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None) -> str:
+    def keep(
+        self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None, source: str = ""
+    ) -> str:
         """Remember a text; its id."""
-        return self.memory.remember(Draft(text, kind), ObservationOrigin(project, None, session)).id
+        return self.memory.remember(Draft(text, kind, source), ObservationOrigin(project, None, session)).id
 
     def ask(self, query: str, *, project: str = "p", limit: int = 10) -> list[str]:
         """The texts found for a question, best first."""

@@ -170,6 +170,13 @@ class TestAdmission:
         agent.run(command, "mean 11.8 ms")
         assert agent.kept() == [("finding", f"Measured with `{command}`\nmean 11.8 ms")]
 
+    def test_a_load_test_whose_threshold_is_crossed_has_measured_all_the_same(self, agent: Agent) -> None:
+        agent.run(
+            "k6 run load.js", "ERRO[0012] thresholds have been crossed\nhttp_req_duration: p(95)=1.9s", fails=True
+        )
+        agent.run("k6 run missing.js", "ERRO[0000] The moduleSpecifier couldn't be found", fails=True)
+        assert [kind for kind, _ in agent.kept()] == ["finding", "error"]
+
     def test_the_line_with_the_cause_stays_whole(self, agent: Agent) -> None:
         cause = "E   TypeError: " + "unsupported operand " * 20 + "at the very end"
         noise = "\n".join(f"test_{number} PASSED with a long description of it" for number in range(90))

@@ -83,6 +83,55 @@ def test_texts_of_other_scripts_are_found(notes: Notes, kept: str, asked: str) -
     assert notes.ask(asked) == [kept]
 
 
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("登录令牌改为 15 分钟过期", "how long do login tokens live?"),
+        ("Wir nehmen Stripe für die Zahlungen", "payment provider"),
+        ("Las facturas se guardan diez años", "Wie lange heben wir Rechnungen auf?"),
+        ("窯の予約は週に二回まで", "how often can one reserve a kiln"),
+        ("Backups are encrypted", "备份是怎么处理的"),
+    ],
+)
+def test_a_question_finds_what_was_said_in_another_language(notes: Notes, kept: str, asked: str) -> None:
+    notes.keep("The frontend uses Vite")
+    notes.keep(kept)
+    assert notes.ask(asked) == [kept]
+
+
+def test_of_repeated_measurements_the_latest_comes_first_unless_the_former_is_asked_for(
+    notes: Notes, clock: Clock
+) -> None:
+    for figure in ("842 ms", "11.8 ms"):
+        notes.keep(f"Measured with `hyperfine ./search`\nmean {figure}", kind="finding")
+        clock.pass_time(hours=1)
+    assert "11.8" in notes.ask("how fast is the search now?")[0]
+    assert set(notes.ask("how slow was the search before?")) == set(notes.ask("how fast is the search now?"))
+
+
+def test_an_answer_is_found_by_the_words_of_the_prompt_that_it_answers(notes: Notes) -> None:
+    notes.keep("pods get killed every night, find out why", session="s", kind="request", source="user")
+    notes.keep("Measured with `go test -bench=Plan`\n188004112 B/op", session="s", kind="finding")
+    notes.keep("The planner loads all rosters of five years", session="s", kind="finding", source="agent")
+    notes.keep("The night theme has a new colour", session="t", kind="finding", source="agent")
+    assert "The planner loads all rosters of five years" in notes.ask("why are pods killed?")
+
+
+def test_a_failure_that_was_mended_does_not_come_before_one_that_was_not(notes: Notes, clock: Clock) -> None:
+    notes.keep("`go test ./shift` failed:\nFAIL: TestNight fails", kind="error", session="a")
+    clock.pass_time(hours=1)
+    notes.keep("Fixed: `go test ./shift` works now.\nIt had failed with: TestNight fails", kind="finding", session="a")
+    clock.pass_time(hours=1)
+    notes.keep("`playwright test idle` failed:\nno alert", kind="error", session="b")
+    assert notes.ask("which test still fails?")[0].startswith("`playwright")
+
+
+def test_a_rule_is_what_somebody_asks_for_who_asks_how_we_do_something(notes: Notes) -> None:
+    notes.keep("Edited src/export.go\n+ write(tests)", kind="change")
+    notes.keep("Tests are table-driven in this repository", kind="preference", source="user")
+    assert notes.ask("how do we write tests here?")[0].startswith("Tests are table-driven")
+
+
 def test_what_an_earlier_version_kept_in_such_a_script_is_found_too(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     earlier = Database(path, [step for step in MIGRATIONS if step.name < "007"], durability="FULL")

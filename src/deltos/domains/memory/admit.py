@@ -33,6 +33,8 @@ _CAUSE_CHARACTERS = 1_000
 _PULL_PATHS = ("/pull/", "/merge_requests/", "/pulls/")
 _STEPS_NAMED = 3
 _STEP_CHARACTERS = 200
+MEASURED = "Measured with "  # how what a command measured begins
+_FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
 _OWN_TOOL = r"(?i)(?:^|[^a-z])deltos(?:[^a-z]|$)"
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
@@ -349,6 +351,8 @@ def _command(tool: ToolUse) -> Draft | None:
         return None
     effect = effect_of(tool.subject)
     command = _shown_command(tool.subject)
+    if tool.output.strip() and is_measurement(tool.subject) and _has_measured(tool):
+        return Draft(f"{MEASURED}{command}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}", kind="finding")
     if tool.outcome is Outcome.FAILED and effect is not Effect.LOOKS:
         return Draft(f"{command} failed:\n{error_excerpt(tool.output)}".rstrip(": \n"), kind="error")
     if effect is Effect.CHANGES and tool.outcome is Outcome.WORKED:
@@ -356,9 +360,12 @@ def _command(tool: ToolUse) -> Draft | None:
             f"Ran {command}\n{error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}".strip(),
             kind="change",
         )
-    if tool.outcome is Outcome.WORKED and tool.output.strip() and is_measurement(tool.subject):
-        return Draft(f"Measured with {command}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}", kind="finding")
     return None
+
+
+def _has_measured(tool: ToolUse) -> bool:
+    """Whether a program that measures came to a figure: one whose threshold is crossed ends as if it had failed."""
+    return tool.outcome is Outcome.WORKED or re.search(_FIGURE, tool.output) is not None
 
 
 def _touches_secrets(command: str) -> bool:

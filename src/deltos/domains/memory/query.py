@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.memory.glossary import translations
 from deltos.text.identifiers import names_in_prose
 from deltos.text.scripts import is_single_token, unspaced_words
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.words import TOKEN, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _LABEL = r"\s*([^\n:]{1,40}):\s"
 
@@ -50,6 +51,7 @@ _SMALL_WORDS = {
         "quels où quand comment pourquoi combien pour par avec sans dans en sur au aux ne pas plus ce ont".split()
     ),
 }
+_STATED = ("decision", "preference")
 # Words that ask for observations of some kinds, as they stand in questions.
 _ASKING_FOR = (
     (
@@ -96,21 +98,42 @@ _WEAK_WORDS = frozenset(
 )
 # Questions for a number that was measured: such observations begin with this word.
 _ASKING_FOR_MEASURES = frozenset(
-    "fast faster slow slower latency throughput measured schnell langsam rápido lento".split()
+    "fast faster slow slower latency throughput measured benchmark load schnell langsam rápido lento".split()
 )
 _MEASURED = ("measured",)
+_ASKING_FOR_FORMER = frozenset(
+    "before was were had earlier former formerly previously first originally used vorher früher war waren antes era "
+    "之前 以前 原来 前は".split()
+)
+_ASKING_FOR_OPEN = frozenset("still open remaining noch offen todavía aún pendiente 还在 仍然 まだ".split())
+_ASKING_WHY = frozenset("why warum wieso weshalb 为什 为何 なぜ どうして".split())
+_SPANISH_WHY = "por qué"
+_WE = frozenset("we our i wir ich nosotros 我们 私た".split())
+_SPANISH_WE = ("amos", "emos", "imos")
+# How somebody asks for what has been agreed, or is to be kept to.
+_STATED_PHRASES = (
+    "how do we", "how should", "how must", "how are we", "how do i", "may i", "can i", "may we", "do we use",
+    "we use for", "should i", "should we", "must i", "are we allowed", "am i allowed", "do we still", "wie machen wir",
+    "wie sollen", "wie sollten", "darf ich", "dürfen wir", "soll ich", "sollen wir", "nehmen wir", "verwenden wir",
+    "cómo debemos",
+    "puedo usar", "podemos usar", "usamos", "可以用", "应该用", "必须", "能不能", "すべき", "てもいい", "べきです",
+)  # fmt: skip
 _ENDINGS = ("ing", "es", "ed", "s")
+_MOST_TRANSLATED = 12  # a question of more words than these finds something in its own language
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """What a question asks for: groups of words that mean the same, all its words, the names in it, and the kinds of
-    observation that its words ask for."""
+    """What a question asks for: groups of words that mean the same, all its words, the names in it, the kinds of
+    observation that its words ask for; and whether it asks for how things were, what is still open, or a reason."""
 
     terms: tuple[tuple[str, ...], ...]
     words: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str] = frozenset()
+    asks_for_former: bool = False
+    asks_for_open: bool = False
+    asks_why: bool = False
 
 
 def parse_query(text: str) -> MemoryQuery:
@@ -121,15 +144,36 @@ def parse_query(text: str) -> MemoryQuery:
     useful = [word for word in telling if word not in _WEAK_WORDS] or telling
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
+    if len(groups) <= _MOST_TRANSLATED:
+        groups = dict.fromkeys(map(_in_all_languages, groups))
     if not _ASKING_FOR_MEASURES.isdisjoint(words):
         groups[_MEASURED] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
-    return MemoryQuery(tuple(groups), frozenset(words), names, _kinds_asked(words))
+    return MemoryQuery(
+        tuple(groups),
+        frozenset(words),
+        names,
+        _kinds_asked(words, text.lower()),
+        asks_for_former=not _ASKING_FOR_FORMER.isdisjoint(words),
+        asks_for_open=not _ASKING_FOR_OPEN.isdisjoint(words),
+        asks_why=_asks_why(words, text.lower()),
+    )
 
 
-def _kinds_asked(words: Iterable[str]) -> frozenset[str]:
+def _kinds_asked(words: Sequence[str], lowered: str) -> frozenset[str]:
     """The kinds that words such as "decided" or "failed" ask for."""
-    return frozenset(kind for word in words for kinds, asking in _ASKING_FOR if word in asking for kind in kinds)
+    asked = {kind for word in words for kinds, asking in _ASKING_FOR if word in asking for kind in kinds}
+    if _asks_why(words, lowered):
+        # "Why was it slow after the clocks changed": no change is asked for. What people do, they do for a reason.
+        is_ours = not _WE.isdisjoint(words) or any(word.endswith(_SPANISH_WE) for word in words)
+        asked = asked - {"change"} | {"finding"} | (set(_STATED) if is_ours else set())
+    if any(phrase in lowered for phrase in _STATED_PHRASES):
+        asked |= set(_STATED)
+    return frozenset(asked)
+
+
+def _asks_why(words: Iterable[str], lowered: str) -> bool:
+    return not _ASKING_WHY.isdisjoint(words) or _SPANISH_WHY in lowered
 
 
 def _words_of(token: str) -> list[str]:
@@ -163,6 +207,12 @@ def _group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
         *(word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2),
     ]
     return next((forms[candidate] for candidate in candidates if candidate in forms), (word,))
+
+
+def _in_all_languages(group: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a group and what they are called in other languages."""
+    others = (other for word in group for other in translations(word))
+    return (*group, *(other for other in dict.fromkeys(others) if other not in group))
 
 
 def _forms() -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.domains.memory.admit import MEASURED
+from deltos.domains.memory.kinds import NOTE
 from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.model import NO_FILTERS
@@ -47,6 +49,13 @@ _LEAST_BESIDE_ALL_WORDS = 0.3  # where an observation has every word of the ques
 _USUALLY_LACKING = 0.7
 
 _STATED = ("decision", "preference")
+_NOTE_SHARE = 0.6  # a user's note may be a decision: how much it counts where one is asked for
+_PROMPT_REACH = 5  # observations between an answer and the prompt that it answers
+_COMMAND_CHARACTERS = 40  # by so much a command is known again
+_REASONS = (
+    "because", "since ", "so that", "due to", "reason", "weil", "wegen", "damit", "denn ", "porque", "por eso",
+    "debido", "因为", "由于", "为了", "ため", "ので", "から、", "理由",
+)  # fmt: skip
 # A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.
 _BESIDE = (-1, 1, -2, 2)
 _SESSION_BEST = 3
@@ -57,7 +66,7 @@ _USUAL_LENGTH = 200
 # Hand-set, then checked by leaving out one conversation at a time: benchmarks/memory_folds.py.
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MOST_POSITIONS = 200
-_HEAD_CHARACTERS = 60
+_HEAD_CHARACTERS = 160
 SNIPPET_CHARACTERS = 100
 
 
@@ -108,7 +117,8 @@ class NearWords(NamedTuple):
 class ObservationFeatures(NamedTuple):
     """The second stage: the score of the first, and what else speaks for an observation.
 
-    `stated`: a decision or a preference; `asked_kind_then`: of the kind that is asked for, and of that time.
+    `stated`: a decision or a preference; `asked_kind`: 1 for the kind that is asked for, less for a note that may be of
+    that kind; `asked_kind_then`: of the kind that is asked for, and of that time.
     `similarity` is that of meaning; `near_alone` is the same, the more the question lacks words of any observation.
     """
 
@@ -116,7 +126,7 @@ class ObservationFeatures(NamedTuple):
     recency: float
     excess_length: float
     named: bool
-    asked_kind: bool
+    asked_kind: float
     asked_kind_then: bool
     stated: bool
     only_asks: bool
@@ -124,6 +134,9 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
     similarity: float
     near_alone: float
+    prompt_words: float = 0.0  # how rare the question's words are that stand in the prompt which an answer answers
+    gives_reason: bool = False
+    settled: bool = False  # a failure that was mended later, where what is still open is asked for
 
 
 class _RankedPlace(NamedTuple):
@@ -214,6 +227,8 @@ def search(
     places = [*dict.fromkeys((*chosen, *near))]
     similar = similarities.raw(places) if similarities else {}
     lacking = matches.lacking()
+    sketches = {each.place: each for each in store.sketches(places, head_characters=_HEAD_CHARACTERS)}
+    mended = _mended_commands(sketches.values()) if question.asks_for_open else {}
     rows = {
         sketch.place: _features(
             sketch,
@@ -223,12 +238,17 @@ def search(
             words=words[sketch.place],
             similarity=max(0.0, similar.get(sketch.place, 0.0)),
             lacking=lacking,
+        )._replace(
+            prompt_words=_prompt_words(sketch, sketches, matches),
+            settled=bool(mended) and _is_settled(sketch, mended),
         )
-        for sketch in store.sketches(places, head_characters=_HEAD_CHARACTERS)
+        for sketch in sketches.values()
     }
     least = _LEAST_SIMILARITY if matches.lacks_words() else _LEAST_BESIDE_ALL_WORDS
     speaking = {place: row for place, row in rows.items() if matches.bits.get(place) or _speaks(row, least)}
     answering = _ranked(speaking, matches)
+    if not question.asks_for_former:
+        answering = _newest_measurement_first(answering, sketches.values())
     hits = _hits(store, answering[:limit], question, _wordless(near_words, words))
     return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
 
@@ -250,9 +270,24 @@ def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[
     return sorted((each for each in ranked if each.score > 0), reverse=True)
 
 
+def _newest_measurement_first(ranked: Sequence[_RankedPlace], sketches: Collection[Sketch]) -> list[_RankedPlace]:
+    """The same order, but what one command measured several times stands in the order of time, the latest first."""
+    written = {each.place: each.created_at for each in sketches}
+    command = {each.place: each.head.partition("\n")[0] for each in sketches if each.head.startswith(MEASURED)}
+    places: dict[str, list[int]] = defaultdict(list)
+    for each in ranked:
+        if each.place in command:
+            places[command[each.place]].append(each.place)
+    latest = {line: iter(sorted(same, key=written.__getitem__, reverse=True)) for line, same in places.items()}
+    return [
+        each._replace(place=next(latest[command[each.place]])) if each.place in command else each for each in ranked
+    ]
+
+
 def _speaks(row: ObservationFeatures, least_similarity: float) -> bool:
-    """Whether anything but its words makes an observation a match; what stands beside it never does."""
-    return row.named or row.dated or row.similarity >= least_similarity
+    """Whether anything but its words makes an observation a match; of what stands beside it only the prompt that it
+    answers does."""
+    return row.named or row.dated or row.prompt_words > 0 or row.similarity >= least_similarity
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
@@ -391,7 +426,7 @@ def _features(
         recency=math.exp(-max(0, now - written) / _RECENCY_MICROS),
         excess_length=math.log(max(1.0, sketch.length / _USUAL_LENGTH)),
         named=_is_named(sketch, question),
-        asked_kind=sketch.kind in question.kinds,
+        asked_kind=_asked_kind(sketch, question),
         asked_kind_then=dated and sketch.kind in question.kinds,
         stated=sketch.kind in _STATED,
         only_asks=sketch.kind == "request" and sketch.tail.endswith(("?", "？")),
@@ -399,7 +434,53 @@ def _features(
         soon_after_date=soon_after and not dated,
         similarity=similarity,
         near_alone=similarity * lacking,
+        gives_reason=question.asks_why and sketch.kind in question.kinds and _has_reason(sketch.head),
     )
+
+
+def _asked_kind(sketch: Sketch, question: MemoryQuery) -> float:
+    if sketch.kind in question.kinds:
+        return 1.0
+    may_be_stated = sketch.kind == NOTE and sketch.source == "user" and not question.kinds.isdisjoint(_STATED)
+    return _NOTE_SHARE if may_be_stated else 0.0
+
+
+def _has_reason(head: str) -> bool:
+    lowered = head.lower()
+    return any(word in lowered for word in _REASONS)
+
+
+def _prompt_words(sketch: Sketch, sketches: Mapping[int, Sketch], matches: _Matches) -> float:
+    """What the words are worth that only the prompt has which an agent's finding answers."""
+    if sketch.kind != "finding" or sketch.source != "agent":
+        return 0.0
+    for back in range(1, _PROMPT_REACH + 1):
+        before = sketches.get(sketch.place - back)
+        if before is not None and before.source == "user" and session_of(before.place) == session_of(sketch.place):
+            new = matches.bits.get(before.place, 0) & ~matches.bits.get(sketch.place, 0)
+            return matches.value(new)
+    return 0.0
+
+
+def _mended_commands(sketches: Iterable[Sketch]) -> dict[str, int]:
+    """When each command worked at last that had failed before."""
+    found: dict[str, int] = {}
+    for each in sketches:
+        if each.head.startswith("Fixed: `"):
+            command = _command_in(each.head)
+            found[command] = max(found.get(command, 0), each.created_at)
+    return found
+
+
+def _is_settled(sketch: Sketch, mended: Mapping[str, int]) -> bool:
+    """Whether this is a failure that was mended later, or tells how one was."""
+    if sketch.head.startswith("Fixed: `"):
+        return True
+    return sketch.kind == "error" and mended.get(_command_in(sketch.head), -1) >= sketch.created_at
+
+
+def _command_in(head: str) -> str:
+    return head.partition("`")[2].partition("`")[0][:_COMMAND_CHARACTERS]
 
 
 def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
@@ -410,8 +491,14 @@ def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
     if sketch.source and question.words.issuperset(tokens(sketch.source)):
         return True
     subjects = {name.lower() for path in sketch.files for name in (path, path.rsplit("/", 1)[-1])}
-    subjects.update(symbol.lower() for symbol in sketch.symbols)
-    return not subjects.isdisjoint(question.names | question.words)
+    subjects.update(symbol.lower() for symbol in sketch.symbols if not _is_plain_word(symbol))
+    plain = {symbol.lower() for symbol in sketch.symbols if _is_plain_word(symbol)}
+    return not subjects.isdisjoint(question.names | question.words) or not plain.isdisjoint(question.names)
+
+
+def _is_plain_word(symbol: str) -> bool:
+    """Whether a symbol is written like a word of prose, such as `Write`: a question with the word need not mean it."""
+    return symbol.isalpha() and symbol[1:] == symbol[1:].lower()
 
 
 def _wordless(near_words: Mapping[int, NearWords], places: Iterable[int]) -> set[int]:
