@@ -165,7 +165,7 @@ def test_a_file_that_was_stopped_is_tried_again_when_what_it_uses_changes_and_no
     write_files(index.project.root, {"dependency.ts": doubling, "user.ts": PAIRS})
     (error,) = index.index().errors
     assert error.startswith("user.ts: could not be resolved by the graph")
-    assert f"took more than {SOON_SECONDS}" in error
+    assert "took more than" in error  # of CPU time, or by the clock where the machine is busy
 
     monkeypatch.setattr(resolving, "CPU_SECONDS", 36_000.0)  # tried again, it would never end
     elsewhere = "export function elsewhere(n: number) { return n }\n"
