@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStores
     from deltos.store.sqlite.foreign import ForeignTables
     from deltos.store.tokens import TokenRecords
+    from deltos.store.workspaces import WorkspaceRecords
 
 
 def open_projects(home: Path) -> ProjectStores:
@@ -69,3 +70,10 @@ def open_calls(home: Path) -> CallRecords:
     from deltos.store.sqlite.calls import SqliteCalls
 
     return SqliteCalls(home)
+
+
+def open_workspaces(home: Path) -> WorkspaceRecords:
+    """Named sets of projects."""
+    from deltos.store.sqlite.workspaces import SqliteWorkspaces
+
+    return SqliteWorkspaces(home)

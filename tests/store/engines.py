@@ -8,6 +8,7 @@ from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.store.sqlite.tokens import SqliteTokens
+from deltos.store.sqlite.workspaces import SqliteWorkspaces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observations
     from deltos.store.project import ProjectStores
     from deltos.store.tokens import TokenRecords
+    from deltos.store.workspaces import WorkspaceRecords
 
 
 class Engine(Protocol):
@@ -25,6 +27,7 @@ class Engine(Protocol):
     def observations(self) -> Observations: ...
     def projects(self) -> ProjectStores: ...
     def tokens(self) -> TokenRecords: ...
+    def workspaces(self) -> WorkspaceRecords: ...
 
 
 class SqliteEngine:
@@ -44,6 +47,9 @@ class SqliteEngine:
 
     def tokens(self) -> TokenRecords:
         return SqliteTokens(self._home)
+
+    def workspaces(self) -> WorkspaceRecords:
+        return SqliteWorkspaces(self._home)
 
 
 ENGINES = {"sqlite": SqliteEngine}

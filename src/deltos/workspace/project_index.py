@@ -95,6 +95,14 @@ class ProjectIndex:
         self._starting = threading.Lock()
         self._told_of = ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it was indexed to the end at least once, as far as can be read."""
+        try:
+            return bool(self.store.meta("complete"))
+        except StoreError:
+            return False
+
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
         """Bring the index up to date now, waiting for another process that does the same."""
         report = self.store.repairing(lambda: self._index(progress or Silent(), force=force))

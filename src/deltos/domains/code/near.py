@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from deltos.domains.code.usual import Usual
 from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, products
 from deltos.embed.static import shared_model
 
@@ -79,7 +80,7 @@ class ChunkSimilarities:
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         # What is usual in this project: a similarity says little until it is compared with those of other chunks.
         usual = self._exact(np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))) if self._is_rough else self._values
-        self.mean, self.deviation = float(usual.mean()), float(usual.std()) + 1e-6
+        self.usual = Usual(float(usual.mean()), float(usual.std()) + 1e-6, len(rows))
 
     def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearFile]:
         """The files with the nearest chunks, best first, none that is far; only those with the ids, if given."""
@@ -96,10 +97,10 @@ class ChunkSimilarities:
         """The nearest chunks of each file that has some."""
         return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
 
-    def deviations_of(self, chunk_ids: Collection[int]) -> dict[int, float]:
-        """By how many standard deviations each chunk is nearer than what is usual in the project."""
+    def deviations_of(self, chunk_ids: Collection[int], usual: Usual) -> dict[int, float]:
+        """By how many standard deviations each chunk is nearer than what is usual."""
         places = np.flatnonzero(np.isin(self._rows.chunk_ids, list(chunk_ids)))
-        values = (self._exact(places) - self.mean) / self.deviation
+        values = (self._exact(places) - usual.mean) / usual.deviation
         return dict(zip(self._rows.chunk_ids[places].tolist(), values.tolist(), strict=True))
 
     def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearFile]:
