@@ -102,7 +102,7 @@ def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
         "code",
         "Set project",
         "Choose this session's project.",
-        (Parameter("directory", "string", "Folder or workspace"),),
+        (Parameter("directory", "string", "Folder"),),
         run,
         read_only=False,
     )
