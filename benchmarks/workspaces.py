@@ -1,6 +1,6 @@
 """One question over 100 small repositories: how long it takes, and whether the right one answers.
 
-    python -m benchmarks.workspaces [--repositories N] [--budget-ms MS]
+    python -m benchmarks.workspaces [--repositories N] [--questions N] [--budget-ms MS]
 
 The repositories are folders of the packages installed beside this one, each as a git repository of its own. Questions
 are the first sentences of the documentation of their functions, and names: the answer is in exactly one of them. A call
@@ -76,12 +76,13 @@ def main() -> int:
     """Print the table; 1 where a question over all repositories takes longer than the budget at the 95th percentile."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repositories", type=int, default=REPOSITORIES)
+    parser.add_argument("--questions", type=int, default=QUESTIONS)
     parser.add_argument("--budget-ms", type=float, default=BUDGET_MS)
     given = parser.parse_args()
     folder = SCRATCH / "workspaces"
     roots = lay_out(folder, given.repositories)
     with closing(App(Config(folder / "home"))) as app:
-        return measure(app, roots, given.budget_ms)
+        return measure(app, roots, given.questions, given.budget_ms)
 
 
 def lay_out(folder: Path, count: int) -> list[Path]:
@@ -125,7 +126,7 @@ def _copy(source: Path, root: Path) -> None:
         subprocess.run(["git", "-C", str(root), *words], check=True, capture_output=True)
 
 
-def measure(app: App, roots: Sequence[Path], budget_ms: float) -> int:
+def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> int:
     """Ask all questions and print how it went."""
     records = app.domains.projects.workspaces
     assert records
@@ -138,7 +139,7 @@ def measure(app: App, roots: Sequence[Path], budget_ms: float) -> int:
     files = sum(app.domains.projects.at(root).store.file_count() for root in roots)
     print(f"{len(roots)} repositories, {files:,} files; indexed in {time.monotonic() - started:.0f} s\n")
     asking = Asking(app, roots[0])
-    every = questions(roots)
+    every = questions(roots, count)
     names = [(question, name) for question, name in every if name]
     print("| question | asked | clock p50, ms | p95 | CPU p50, ms | p95 | first | in 5 | in 10 |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
@@ -164,7 +165,7 @@ def measure(app: App, roots: Sequence[Path], budget_ms: float) -> int:
     return slowest > budget_ms
 
 
-def questions(roots: Sequence[Path]) -> list[tuple[Question, str]]:
+def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
     """Sentences that one function alone begins its documentation with, and names that one file alone defines."""
     sentences: dict[str, list[Question]] = {}
     names: dict[str, int] = {}
@@ -178,7 +179,7 @@ def questions(roots: Sequence[Path]) -> list[tuple[Question, str]]:
                     sentences.setdefault(text, []).append(Question(text, root.name, place))
                     named[text] = name
     alone = [found[0] for found in sentences.values() if len(found) == 1]
-    chosen = random.Random(SEED).sample(sorted(alone, key=lambda each: (each.repository, each.text)), QUESTIONS)
+    chosen = random.Random(SEED).sample(sorted(alone, key=lambda each: (each.repository, each.text)), count)
     return [(each, named[each.text] if names[named[each.text]] == 1 else "") for each in chosen]
 
 

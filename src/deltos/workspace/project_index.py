@@ -119,10 +119,12 @@ class ProjectIndex:
         progress: Progress | None = None,
         wait_seconds: float | None = None,
         files_alone: bool = False,
+        follows: bool = True,
     ) -> _T:
         """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again.
 
         `files_alone`: it needs what each file says, and does not wait for a first index to settle what spans files.
+        `follows`: the follower is asked afterwards whether it is behind.
         """
 
         def answered() -> _T:
@@ -132,7 +134,8 @@ class ProjectIndex:
             return self.store.repairing(answered)
         finally:
             with suppress(StoreError):  # what the answer met counts, not what comes after it
-                self._follow(after_seconds=FOLLOW_AFTER_SECONDS)  # only now: it must not slow the answer down
+                if follows:  # only now: it must not slow the answer down
+                    self._follow(after_seconds=FOLLOW_AFTER_SECONDS)
 
     def freshen(
         self,

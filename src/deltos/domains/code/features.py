@@ -105,6 +105,18 @@ class Texts:
     chunks: Mapping[int, CodeChunkWords]
 
 
+def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> dict[str, float]:
+    return {
+        term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
+        for term in query.terms
+    }
+
+
+def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> float:
+    """How rare all words of a query are together: what a file that has all of them could score."""
+    return sum(_raw_weights(query, frequencies, chunk_count).values()) or 1.0
+
+
 class Weights:
     """How rare each query word is, as its share of the whole query; finds the words in texts.
 
@@ -113,10 +125,7 @@ class Weights:
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
-        raw = {
-            term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
-            for term in query.terms
-        }
+        raw = _raw_weights(query, frequencies, chunk_count)
         self.total = sum(raw.values()) or 1.0
         self.by_term = {term: value / self.total for term, value in raw.items()}
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.features import BEST_CHUNKS, CandidateFile, Texts, Weights, describe, first_guess
+from deltos.domains.code.features import (
+    BEST_CHUNKS,
+    CandidateFile,
+    Texts,
+    Weights,
+    describe,
+    first_guess,
+    total_weight,
+)
 from deltos.domains.code.paths import is_aside, is_prose, is_settings
 from deltos.domains.code.usual import pooled
 from deltos.store.code import FileScope
@@ -41,6 +50,7 @@ KEPT_FILES_FOR_NAME = 28
 # Files that join because a chunk of theirs is near in meaning, and how many of them are described whatever words say.
 NEAR_CANDIDATES = 60
 KEPT_NEAR_FILES = 15
+_NEAR_CHUNKS = 2 * NEAR_CANDIDATES  # of several projects: about so many chunks are of as many files as of one
 # Files that join because commits that resemble the question touched them.
 SPOKEN_CANDIDATES = 100
 SPOKEN_FILES = 8
@@ -107,23 +117,45 @@ def describe_across(
     """The same over several projects as if they were one: words are as rare as they are in all of them together, and
     candidates are compared with the best of any. What each project's own index scores is told as a share of what it
     could give a file that has all words."""
-    weights = weights_across(corpora, query)
-    candidates: list[CandidateFile] = []
-    nearest: list[tuple[float, CandidateFile]] = []
-    touched: list[tuple[float, CandidateFile]] = []
-    spoken: list[Mapping[str, Spoken]] = []
+    return described(gather(corpora, query, scope), corpora, query, at_least=at_least)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All that may answer a question, and of it what is near in meaning and what similar commits speak for, each with
+    what it is worth; `spoken` is what commits say in each project."""
+
+    weights: Weights
+    candidates: list[CandidateFile] = field(default_factory=list)
+    nearest: list[tuple[float, CandidateFile]] = field(default_factory=list)
+    touched: list[tuple[float, CandidateFile]] = field(default_factory=list)
+    spoken: list[Mapping[str, Spoken]] = field(default_factory=list)
+
+
+def gather(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> Gathered:
+    """What may answer a question in some projects, before it is described."""
+    found = Gathered(weights_across(corpora, query))
+    least_near = _least_near([corpus.evidence.near for corpus in corpora])
     for number, corpus in enumerate(corpora):
-        scale = weights.total if len(corpora) == 1 else weights_across([corpus], query).total
+        scale = total_weight(query, corpus.statistics(query).frequencies, corpus.statistics(query).chunk_count)
         here = _candidates(corpus.store, query, scope, corpus.statistics(query), scale)
         near, similar = corpus.evidence.near, corpus.evidence.similar
-        nearest += _join_near(corpus.store, query, scope, here, near) if near else []
-        spoken.append(similar.spoken(weights) if similar else {})
-        touched += _join_spoken(corpus.store, query, scope, here, spoken[-1])
+        found.nearest += _join_near(corpus.store, query, scope, here, near, least_near) if near else []
+        found.spoken.append(similar.spoken(found.weights) if similar else {})
+        found.touched += _join_spoken(corpus.store, query, scope, here, found.spoken[-1])
         for candidate in here:
             candidate.corpus = number
-        candidates += here
+        found.candidates += here
+    return found
+
+
+def described(
+    gathered: Gathered, corpora: Sequence[Corpus], query: CodeQuery, *, at_least: int
+) -> tuple[list[CandidateFile], list[list[float]]]:
+    """The likeliest of what was gathered, with its features."""
+    weights, candidates = gathered.weights, gathered.candidates
     kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
-    best_near, best_touched = _best(nearest, KEPT_NEAR_FILES), _best(touched, SPOKEN_FILES)
+    best_near, best_touched = _best(gathered.nearest, KEPT_NEAR_FILES), _best(gathered.touched, SPOKEN_FILES)
     for candidate in best_near:
         candidate.is_near = True
     for candidate in best_touched:
@@ -133,15 +165,24 @@ def describe_across(
         by_id = {(each.corpus, each.file.id): each for each in (*likely, *best_near, *best_touched)}
         candidates = list(by_id.values())
     usual = usual_similarity(corpora)
-    texts = []
-    for number, corpus in enumerate(corpora):
-        here = [candidate for candidate in candidates if candidate.corpus == number]
-        if corpus.evidence.near and here:
+    texts = [Texts({}, {})] * len(corpora)
+    for number in dict.fromkeys(candidate.corpus for candidate in candidates):
+        corpus, here = corpora[number], [candidate for candidate in candidates if candidate.corpus == number]
+        if corpus.evidence.near:
             _tell_similarities(here, corpus.evidence.near, usual)
-        if corpus.evidence.history and here:
-            _tell_history(here, corpus.evidence.history, spoken[number])
-        texts.append(_read_words(corpus.store, here) if here else Texts({}, {}))
+        if corpus.evidence.history:
+            _tell_history(here, corpus.evidence.history, gathered.spoken[number])
+        texts[number] = _read_words(corpus.store, here)
     return candidates, describe(candidates, query, weights, texts)
+
+
+def _least_near(similarities: Sequence[ChunkSimilarities | None]) -> float:
+    """How near a chunk has to be to count among the nearest of several projects; of one, all may."""
+    known = [near for near in similarities if near]
+    if len(known) < 2:
+        return -math.inf
+    best = sorted((value for near in known for value in near.highest(NEAR_CANDIDATES)), reverse=True)
+    return best[:_NEAR_CHUNKS][-1]
 
 
 def weights_across(corpora: Sequence[Corpus], query: CodeQuery) -> Weights:
@@ -184,12 +225,19 @@ def _candidates(
 
 
 def _join_near(
-    store: Code, query: CodeQuery, scope: FileScope, candidates: list[CandidateFile], similarities: ChunkSimilarities
+    store: Code,
+    query: CodeQuery,
+    scope: FileScope,
+    candidates: list[CandidateFile],
+    similarities: ChunkSimilarities,
+    least: float,
 ) -> list[tuple[float, CandidateFile]]:
     """Add the files that are near in meaning to the candidates; those that may be described, best first, each with
     how near it is."""
+    if similarities.highest(1)[0] < least:
+        return []
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
-    nearest = similarities.nearest_files(NEAR_CANDIDATES, among)
+    nearest = [near for near in similarities.nearest_files(NEAR_CANDIDATES, among) if near.similarity >= least]
     known = {candidate.file.id: candidate for candidate in candidates}
     new = store.files([near.file_id for near in nearest if near.file_id not in known])
     candidates += [known.setdefault(file.id, CandidateFile(file)) for file in new]

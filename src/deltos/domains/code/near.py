@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -82,6 +83,11 @@ class ChunkSimilarities:
         usual = self._exact(np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))) if self._is_rough else self._values
         self.usual = Usual(float(usual.mean()), float(usual.std()) + 1e-6, len(rows))
 
+    def highest(self, count: int) -> list[float]:
+        """The highest similarities, best first."""
+        most = min(count, len(self._values))
+        return sorted(np.partition(self._values, len(self._values) - most)[-most:].tolist(), reverse=True)
+
     def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearFile]:
         """The files with the nearest chunks, best first, none that is far; only those with the ids, if given."""
         values = self._values
@@ -125,6 +131,13 @@ class ChunkSimilarities:
         return values
 
 
+@lru_cache(maxsize=16)
+def vector_of(words: str) -> Vectors:
+    """The vector of a question: the same for all projects that it is put to."""
+    vector: Vectors = shared_model().of_words([words])[0]
+    return vector
+
+
 class NearChunks:
     """The vectors of one project, kept in step with its store."""
 
@@ -133,8 +146,7 @@ class NearChunks:
 
     def similarities(self, store: Code, terms: Sequence[str]) -> ChunkSimilarities | None:
         """How near each chunk is to the words of a question; None where the model knows none of them."""
-        model = shared_model()
-        vector: Vectors = model.of_words([" ".join(terms)])[0]
+        model, vector = shared_model(), vector_of(" ".join(terms))
         rows = self._rows.refreshed(
             lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
             lambda: store.vector_count(model.identity),

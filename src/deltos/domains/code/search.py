@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.choose import Ranked, chosen_chunks, covering
 from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, describe_across
+from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, described, gather
 from deltos.domains.code.mentioned import judge_by_issue, located
 from deltos.domains.code.message import message_part
 from deltos.domains.code.model import CodeAnswer, CodeHit
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deltos.domains.code.features import CandidateFile
+    from deltos.domains.code.match import Gathered
     from deltos.isolated.process import Workers
     from deltos.ranking import LinearRanker
     from deltos.store.code import Code, DefinitionRecord
@@ -198,11 +199,12 @@ class CodeSearch:
     ) -> tuple[list[tuple[CandidateFile, float]], bool]:
         """The files that are worth their tokens, whatever the limit, and whether there may be more of them."""
         ranked: list[tuple[CandidateFile, float]] = []
-        for described in (KEPT_FILES, MAX_RESULTS):
-            every = rank_across(corpora, query, scope, self._ranker, at_least=described)
+        gathered = gather(corpora, query, scope)
+        for wanted in (KEPT_FILES, MAX_RESULTS):
+            every = rank_across(gathered, corpora, query, scope, self._ranker, at_least=wanted)
             ranked = _code_first(_worthwhile(every, query), query)
             # The likeliest files are described first: where some of them are not worth showing, no other one is.
-            if len(every) < described or len(ranked) < len(every):
+            if len(every) < wanted or len(ranked) < len(every):
                 return ranked, False
         return ranked, True
 
@@ -329,10 +331,16 @@ def _evidence_by_meaning(store: Code, history: FileHistory | None, query: CodeQu
 
 
 def rank_across(
-    corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope, ranker: LinearRanker, *, at_least: int
+    gathered: Gathered,
+    corpora: Sequence[Corpus],
+    query: CodeQuery,
+    scope: FileScope,
+    ranker: LinearRanker,
+    *,
+    at_least: int,
 ) -> list[tuple[CandidateFile, float]]:
     """Files that may answer the query, best first, each with its confidence."""
-    candidates, rows = describe_across(corpora, query, scope, at_least=at_least)
+    candidates, rows = described(gathered, corpora, query, at_least=at_least)
     scored = list(zip(candidates, ranker.scores(rows), strict=True))
     if query.is_issue:
         scored = [

@@ -93,6 +93,8 @@ def scope_across(selection: Selection, directory: str, file_type: str) -> tuple[
     """The projects that have a folder, and the scope in them. A folder may begin with the name of a project: then that
     one alone is meant."""
     where = directory.strip().strip("/")
+    if not where:
+        return selection, scope_of(selection.repositories[0].index.project.root, "", file_type)
     for repository in selection.repositories:
         inside = where.removeprefix(repository.name)
         if where.startswith(repository.name) and inside[:1] in ("", "/"):

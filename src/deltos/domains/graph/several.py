@@ -120,7 +120,12 @@ class SeveralGraphs:
             keeps = self._filter(opened, path, with_tests=with_tests)
             found = opened.search.references(target).narrowed(keeps)
             return render_references(
-                found, opened.search.source, limit=limit, page=page, is_complete=opened.is_complete
+                found,
+                opened.search.source,
+                limit=limit,
+                page=page,
+                is_complete=opened.is_complete,
+                where=opened.name,
             )
 
         def across(meant: _Meant, page: BudgetedLines) -> Answer | None:
@@ -285,19 +290,19 @@ class SeveralGraphs:
 
     def detect_circular(self) -> Answer:
         """Import cycles of each project; those without any are counted."""
-        with_cycles, without = [], []
-        for number, cycles in self._each(lambda opened: find_cycles(opened.search.reader.imports())):
-            (with_cycles if cycles else without).append((number, cycles))
+        every = self._each(lambda opened: find_cycles(opened.search.reader.imports()))
+        with_cycles = [(number, cycles) for number, cycles in every if cycles]
+        without = len(every) - len(with_cycles)
         if not with_cycles:
             return self._page(notes=self._notes(range(len(self._projects)))).answer(
-                lambda _shown: f"No circular imports in {counted(len(without), 'project')}.", []
+                lambda _shown: f"No circular imports in {counted(without, 'project')}.", []
             )
         pages = self._page().parted(len(with_cycles), reserved=_LEAST_TOKENS)
         blocks = []
         for (number, cycles), page in zip(with_cycles, pages, strict=True):
             opened = self._projects[number]
             blocks.append(render_cycles(cycles, len(opened.search.reader.paths()), page=page))
-        last = f"No circular imports in {counted(len(without), 'other project')}." if without else ""
+        last = f"No circular imports in {counted(without, 'other project')}." if without else ""
         return self._joined([number for number, _ in with_cycles], blocks, last)
 
     def get_stats(self) -> Answer:
