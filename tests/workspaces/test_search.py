@@ -149,8 +149,11 @@ def test_a_damaged_index_is_built_anew_and_the_others_answer(shop: Shop) -> None
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("DELETE FROM sqlite_schema WHERE name = 'definition'")
     database.close()
-    found = places(shop.desk, "renderCart", project_id="shop")
-    assert ("web", "src/cart.ts") in found or ("lib", "src/shoplib/cart.py") in found
+    answer = shop.desk.call("search_code", query="renderCart", project_id="shop")
+    assert answer.structured is not None
+    found = [(hit["repository"], hit["file_path"]) for hit in answer.structured["results"]]
+    assert ("web", "src/cart.ts") in found or "Note: not searched: web: " in answer.text, answer.text
+    assert places(shop.desk, "apply_voucher", project_id="shop")[0] == ("lib", "src/shoplib/cart.py")
 
 
 def test_two_clones_of_one_repository_are_told_apart(shop: Shop, tmp_path: Path) -> None:

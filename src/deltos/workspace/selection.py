@@ -111,8 +111,9 @@ class _Words:
         return [root for root in known if may_read(root) and root.is_dir()] or self._defaults
 
     def _own(self, word: str) -> Path | None:
-        """What a word means to the session: a folder, where those come first, or the id of one of its projects."""
-        if self._folders_first and _is_folder(self._defaults[0], word):
+        """What a word means to the session: a folder, where those come first or it is a whole path, or the id of one of
+        its projects."""
+        if (self._folders_first or Path(word).is_absolute()) and _is_folder(self._defaults[0], word):
             return self._defaults[0] / given_path(word)
         return next((root for root in self._defaults if self._projects.has_id(root, word)), None)
 

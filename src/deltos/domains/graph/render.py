@@ -68,8 +68,8 @@ def render_references(
     where: str = "code",
 ) -> Answer:
     """Uses with their source text by file: certain ones first, then those through others, possible ones apart; says so
-    where these are all, which takes an index that `is_complete`, and in how many files of tests none is. `where` is what
-    was looked through."""
+    where these are all, which takes an index that `is_complete`, and in how many files of tests none is. `where` names
+    what was looked through."""
     groups = grouped_uses(references)
     total = sum(len(group.uses) for group in groups)
     listed, room = [], limit
