@@ -28,6 +28,7 @@ COMMANDS = (
     "docs_fidelity",
     "apis",
     "federation",
+    "workspaces",
     "calibration",
     "memory recall",
     "memory durability",

@@ -25,7 +25,7 @@ from deltos.server.audience import gets_data
 from deltos.tool import Answer, Call, check_arguments, compact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 OTHER = Path("/tmp/deltos-bench/code/labelled/flask")
 # Each client by the name it introduces itself with, and whether it shows the model data where there are some.
@@ -90,6 +90,13 @@ class Asking:
 
     def set_project_root(self, root: Path) -> None:
         """Stay where it is: only the answer counts here."""
+
+    def project_roots(self) -> tuple[Path, ...]:
+        """The project alone."""
+        return (self._root,)
+
+    def set_project_roots(self, roots: Sequence[Path]) -> None:
+        """As for one."""
 
     def call(self, name: str, arguments: dict[str, Any]) -> Answer:
         """What a tool answers."""

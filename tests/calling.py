@@ -13,7 +13,7 @@ from deltos.server.toolbox import open_toolbox
 from deltos.tool import Answer, Call, JsonObject, Tool, check_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 class Desk:
@@ -22,6 +22,7 @@ class Desk:
     def __init__(self, tools: Iterable[Tool], root: Path, *, repeat: bool = True) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self.root = root
+        self.roots: tuple[Path, ...] = ()
         self.excerpts = Excerpts()
         self._repeat = repeat
 
@@ -31,7 +32,15 @@ class Desk:
 
     def set_project_root(self, root: Path) -> None:
         """Choose another project."""
-        self.root = root
+        self.root, self.roots = root, ()
+
+    def project_roots(self) -> tuple[Path, ...]:
+        """All folders of the session."""
+        return self.roots or (self.root,)
+
+    def set_project_roots(self, roots: Sequence[Path]) -> None:
+        """Choose several projects."""
+        self.root, self.roots = roots[0], tuple(roots)
 
     def call(self, name: str, /, *, progress: Progress | None = None, **arguments: Any) -> Answer:
         """What a tool answers."""

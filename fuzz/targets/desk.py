@@ -9,7 +9,7 @@ from deltos.progress import Silent
 from deltos.tool import Answer, Call, check_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from deltos.tool import Tool
@@ -29,6 +29,13 @@ class Desk:
 
     def set_project_root(self, root: Path) -> None:
         """The session's project stays."""
+
+    def project_roots(self) -> tuple[Path, ...]:
+        """The project alone."""
+        return (self._root,)
+
+    def set_project_roots(self, roots: Sequence[Path]) -> None:
+        """As for one."""
 
     def call(self, name: str, /, **arguments: Any) -> Answer:
         """What a tool answers; the answer must be text that can be sent."""

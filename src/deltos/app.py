@@ -17,7 +17,7 @@ from deltos.domains.graph.index import GraphIndexer
 from deltos.domains.history.index import HistoryIndexer
 from deltos.errors import DeltosError, StoreError
 from deltos.isolated.process import Workers
-from deltos.open_stores import has_library, open_calls, open_library, open_observations, open_projects
+from deltos.open_stores import has_library, open_calls, open_library, open_observations, open_projects, open_workspaces
 from deltos.store.private import mend_folder
 from deltos.workspace.projects import Projects
 
@@ -60,6 +60,7 @@ class OpenedDomains:
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
             kept=(CodeIndexer(), GraphIndexer()),  # so that two servers of which one does without do not take turns
+            workspaces=open_workspaces(config.home, config.database),
         )
 
     def remembered_project(self, folder: Path) -> Project:

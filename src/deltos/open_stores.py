@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStores
     from deltos.store.sqlite.foreign import ForeignTables
     from deltos.store.tokens import TokenRecords
+    from deltos.store.workspaces import WorkspaceRecords
 
 
 def open_projects(home: Path, database: str = "") -> ProjectStores:
@@ -108,6 +109,19 @@ def open_calls(home: Path, database: str = "") -> CallRecords:
     from deltos.store.sqlite.calls import SqliteCalls
 
     return SqliteCalls(home)
+
+
+def open_workspaces(home: Path, database: str = "") -> WorkspaceRecords:
+    """Named sets of projects."""
+    if database:
+        with _driver():
+            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.workspaces import PostgresWorkspaces
+
+        return PostgresWorkspaces(lambda: shared_database(database))
+    from deltos.store.sqlite.workspaces import SqliteWorkspaces
+
+    return SqliteWorkspaces(home)
 
 
 def describe_database(database: str) -> str:

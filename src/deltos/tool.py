@@ -12,7 +12,7 @@ from deltos.errors import BadArgument
 from deltos.excerpts import Excerpts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from deltos.progress import Progress
@@ -102,6 +102,12 @@ class Session(Protocol):
 
     def set_project_root(self, root: Path) -> None:
         """Make `root` the default from now on."""
+
+    def project_roots(self) -> Sequence[Path]:
+        """All folders that calls mean which name none and can be about several: at least `project_root`."""
+
+    def set_project_roots(self, roots: Sequence[Path]) -> None:
+        """Make several folders, at least one, the default from now on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observations
     from deltos.store.project import ProjectStore
     from deltos.store.tokens import TokenRecords
+    from deltos.store.workspaces import WorkspaceRecords
     from tests.store.engines import Engine
 
 
@@ -40,6 +41,12 @@ def observations(engine: Engine) -> Iterator[Observations]:
 @pytest.fixture
 def tokens(engine: Engine) -> Iterator[TokenRecords]:
     with closing(engine.tokens()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def workspaces(engine: Engine) -> Iterator[WorkspaceRecords]:
+    with closing(engine.workspaces()) as opened:
         yield opened
 
 

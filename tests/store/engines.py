@@ -12,11 +12,13 @@ from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.opened import shared_database
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.tokens import PostgresTokens
+from deltos.store.postgres.workspaces import PostgresWorkspaces
 from deltos.store.sqlite.calls import SqliteCalls
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.store.sqlite.tokens import SqliteTokens
+from deltos.store.sqlite.workspaces import SqliteWorkspaces
 from tests.postgres_server import empty_database
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observations
     from deltos.store.project import ProjectStores
     from deltos.store.tokens import TokenRecords
+    from deltos.store.workspaces import WorkspaceRecords
 
 
 class Engine(Protocol):
@@ -38,6 +41,7 @@ class Engine(Protocol):
     def projects(self) -> ProjectStores: ...
     def tokens(self) -> TokenRecords: ...
     def calls(self) -> CallRecords: ...
+    def workspaces(self) -> WorkspaceRecords: ...
 
 
 class SqliteEngine:
@@ -60,6 +64,9 @@ class SqliteEngine:
 
     def calls(self) -> CallRecords:
         return SqliteCalls(self._home)
+
+    def workspaces(self) -> WorkspaceRecords:
+        return SqliteWorkspaces(self._home)
 
 
 _opened: list[Database] = []
@@ -88,6 +95,10 @@ class PostgresEngine:
 
     def calls(self) -> CallRecords:
         return PostgresCalls(self._database())
+
+    def workspaces(self) -> WorkspaceRecords:
+        database = self._database()
+        return PostgresWorkspaces(lambda: database)
 
     def _database(self) -> Database:
         _opened.append(Database(self.url, migrations=SCHEMA_STEPS))

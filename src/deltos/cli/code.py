@@ -13,10 +13,12 @@ from deltos.errors import BadArgument
 if TYPE_CHECKING:
     import argparse
 
+    from deltos.app import App
     from deltos.cli.command import Subparsers
     from deltos.domains.code.model import CodeHit
     from deltos.domains.code.search import CodeSearch
     from deltos.store.code import FileScope
+    from deltos.workspace.selection import Selection
 
 MAX_RESULTS = 50
 
@@ -26,7 +28,7 @@ def add_commands(subparsers: Subparsers) -> None:
     verbs = add_group(subparsers, "code", "find code by meaning, name or pattern")
     search = add_verb(verbs, "search", _search, 'find code: plain words, a symbol, a "quoted string" or a /regex/')
     search.add_argument("query", nargs="?", default="", help="what to look for")
-    add_project(search)
+    add_project(search, takes_several=True)
     add_limit(search, most=MAX_RESULTS)
     search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python; several: ts,tsx")
     search.add_argument("--directory", default="", metavar="DIR", help="only below this folder of the project")
@@ -39,9 +41,14 @@ def _search(arguments: argparse.Namespace) -> int:
 
     if not arguments.query and not arguments.batch:
         raise BadArgument("There is no query", hint='Try: deltos code search "where is the cache cleared"')
+    from deltos.workspace.selection import select
+
     bar = ProgressBar()
     with opened_app() as app:
-        index = app.domains.projects.at(Path(arguments.project))
+        selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
+        index = selection.alone
+        if index is None:
+            return _search_several(app, selection, arguments, bar)
         scope = scope_of(index.project.root, arguments.directory, arguments.type)
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
@@ -51,6 +58,22 @@ def _search(arguments: argparse.Namespace) -> int:
         for note in () if arguments.json else freshness.notes_about("code"):
             print(note)
         return _answer_one(search, scope, arguments)
+
+
+def _search_several(app: App, selection: Selection, arguments: argparse.Namespace, bar: ProgressBar) -> int:
+    """The same over several projects; the results say whose they are."""
+    from deltos.domains.code.together import scope_across, searched_together  # deferred, as above
+    from deltos.workspace.selection import freshen_all
+
+    chosen, scope = scope_across(selection, arguments.directory, arguments.type)
+    fresh = freshen_all(chosen, bar, wait_seconds=float("inf"))
+    bar.clear()
+    search = searched_together(fresh.ready, by_meaning=app.config.searches_by_meaning)
+    if arguments.batch:
+        return _answer_batch(search, scope, arguments.batch, arguments.limit)
+    for note in () if arguments.json else fresh.notes_about("code"):
+        print(note)
+    return _answer_one(search, scope, arguments)
 
 
 def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int) -> int:
@@ -75,6 +98,7 @@ def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namesp
 
 def _as_data(hit: CodeHit) -> dict[str, str | int | float]:
     return {
+        **({"repository": hit.repository} if hit.repository else {}),
         "path": hit.path,
         "start_line": hit.start_line,
         "end_line": hit.end_line,

@@ -104,9 +104,12 @@ def number_in(least: int, most: int | None = None) -> Callable[[str], int]:
     return read
 
 
-def add_project(verb: argparse.ArgumentParser) -> None:
-    """The option that says which project is meant."""
-    verb.add_argument("--project", metavar="PATH", default=".", help="folder of the project; default: the current one")
+def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False) -> None:
+    """The option that says which project is meant, or which projects."""
+    several = "; several: comma-separated, a workspace or *" if takes_several else ""
+    verb.add_argument(
+        "--project", metavar="PATH", default=".", help=f"folder of the project; default: the current one{several}"
+    )
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,10 @@ from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from deltos.cli.command import Subparsers
+    from deltos.app import App
+    from deltos.cli.command import Run, Subparsers
     from deltos.domains.graph.page import BudgetedLines
     from deltos.domains.graph.search import FoundReferences, GraphSearch, Scope, Target
     from deltos.domains.graph.source import Source
@@ -56,10 +58,60 @@ def add_commands(subparsers: Subparsers) -> None:
     draw.add_argument("-o", "--output", default="-", metavar="FILE", help="where to; default: standard output")
     draw.add_argument("--impact", action="store_true", help="what a change affects, by distance")
     stats = add_verb(verbs, "stats", _stats, "show how large the graph is and how much is resolved")
-    for verb in (find, refs, impact, cycles, context, draw, stats):
-        add_project(verb)
+    for verb in (find, refs, impact, cycles, context, stats):
+        add_project(verb, takes_several=True)
+    add_project(draw)
 
 
+def _for_several(tool: str) -> Callable[[Run], Run]:
+    """A verb that asks the tool of this name where several projects are meant."""
+
+    def wrapped(run: Run) -> Run:
+        @wraps(run)
+        def asked(arguments: argparse.Namespace) -> int:
+            code = _ask_several(tool, arguments)
+            return run(arguments) if code is None else code
+
+        return asked
+
+    return wrapped
+
+
+def _ask_several(tool: str, arguments: argparse.Namespace) -> int | None:
+    """Print what a tool answers about several projects; None where one is meant, which is opened without it."""
+    from deltos.workspace.selection import freshen_all, select  # deferred, as all domain imports here
+
+    if Path(arguments.project).is_dir():
+        return None
+    from deltos.server.conversation import Conversation
+    from deltos.tool import Call, check_arguments
+
+    bar = ProgressBar()
+    with _graph_app() as app:
+        selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
+        if selection.alone is not None:
+            arguments.project = str(selection.alone.project.root)
+            return None
+        freshen_all(selection, bar, wait_seconds=float("inf"))
+        bar.clear()
+        given = {
+            name: value
+            for name in ("symbol", "limit", "path", "kind")
+            if (value := getattr(arguments, name, None)) is not None
+        }
+        if getattr(arguments, "at", ""):
+            given["symbol"] = arguments.at
+        asked = next(each for each in app.tools() if each.name == tool)
+        checked = check_arguments(asked.parameters, {**given, "project_path": arguments.project})
+        answer = asked.run(Call(checked, Conversation(Path.cwd()), bar))
+        if arguments.json:
+            print_json({"projects": [each.name for each in selection.repositories], "answer": answer.text})
+        else:
+            print(name_commands_in_notes(answer.text))
+    return 0
+
+
+@_for_several("find_symbol")
 def _find(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.query import kinds_of  # deferred, as all domain imports here: `--help` needs none of it
     from deltos.domains.graph.render import render_symbols
@@ -74,6 +126,7 @@ def _find(arguments: argparse.Namespace) -> int:
     return 0
 
 
+@_for_several("find_references")
 def _refs(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_references
 
@@ -130,6 +183,7 @@ def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Targ
                 yield _Undefined(place, problem)
 
 
+@_for_several("get_impact")
 def _impact(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_impact
 
@@ -149,6 +203,7 @@ def _impact(arguments: argparse.Namespace) -> int:
     return 0
 
 
+@_for_several("detect_circular")
 def _cycles(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.cycles import find_cycles
     from deltos.domains.graph.render import render_cycles
@@ -188,6 +243,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     return 0
 
 
+@_for_several("get_context")
 def _context(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_context
 
@@ -228,6 +284,7 @@ def _map(search: GraphSearch, scope: Scope, links: Links, page: BudgetedLines) -
     return render_file_map(search, scope.path, extras, page=page).text
 
 
+@_for_several("get_stats")
 def _stats(arguments: argparse.Namespace) -> int:
     from dataclasses import asdict
 
@@ -243,14 +300,20 @@ def _stats(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
+def _graph_app() -> Iterator[App]:
+    """The application with the graph, whatever servers offer."""
+    config = Config.from_environment()
+    with opened_app(replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))) as app:
+        yield app
+
+
+@contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, BudgetedLines, Links]]:
     """The project's graph, brought up to date however long that takes, and what is linked to it."""
     from deltos.domains.graph.page import BudgetedLines
 
     bar = ProgressBar()
-    config = Config.from_environment()
-    asked = replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))  # whatever servers offer
-    with opened_app(asked) as app:
+    with _graph_app() as app:
         index = app.domains.projects.at(Path(arguments.project))
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()

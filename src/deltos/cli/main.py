@@ -24,6 +24,7 @@ _COMMANDS = {
     "api": "api",
     "memory": "memory",
     "ui": "ui",
+    "workspace": "workspace",
     "status": "status",
     "forget-project": "forget_project",
     "gc": "forget_project",

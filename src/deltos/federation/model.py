@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A question and where it is asked: the session's folder, and a project where another is meant."""
+    """A question and where it is asked: the session's folder, all of its folders where there are several, and the
+    projects where others are meant."""
 
     query: str
     root: Path
@@ -31,6 +32,12 @@ class SearchRequest:
     project_id: str = ""
     limit: int = 10
     filters: Filters = NO_FILTERS
+    roots: Sequence[Path] = ()
+
+    @property
+    def every_root(self) -> Sequence[Path]:
+        """All folders of the session."""
+        return self.roots or (self.root,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltos.tool import Call
 
 _SCOPES = ", ".join(TOOLSETS)
+_PROJECTS = "Default: the session's. Several: comma-separated, a workspace or *; memories of every project: all"
 
 
 def federation_tools(federation: Federation, *, token_budget: int, has_timeline: bool = True) -> tuple[Tool, ...]:
@@ -38,6 +39,7 @@ def federation_tools(federation: Federation, *, token_budget: int, has_timeline:
                 tag=call.text("tag"),
                 now=datetime.now(UTC),
             ),
+            roots=call.session.project_roots(),
         )
         found = federation.search(asked, call.texts("scope"))
         return search_answer(
@@ -68,7 +70,7 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
             ),
             Parameter("until", "string", "As since", default="", listed=False),
             Parameter("tag", "string", "Only with this #tag", default="", listed=False),
-            Parameter("project_id", "string", "Default: the session's; or 'all'", default="", listed=False),
+            Parameter("project_id", "string", _PROJECTS, default="", listed=False),
         ),
         run,
         output_schema=ANY_OBJECT,

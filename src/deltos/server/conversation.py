@@ -1,4 +1,4 @@
-"""What one client's conversation remembers: its folder, what it was shown, and how much it wants to hear."""
+"""What one client's conversation remembers: its folders, what it was shown, and how much it wants to hear."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from deltos.excerpts import Excerpts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import anyio
 
@@ -20,28 +20,36 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 class Conversation:
-    """The session that tools see. Its folder: chosen by a call, else the client's root, else the start."""
+    """The session that tools see. Its folders: chosen by a call, else the client's roots, else the start."""
 
     def __init__(self, start: Path) -> None:
         self._start = start
-        self._root: Path | None = None
-        self._chosen: Path | None = None
+        self._roots: tuple[Path, ...] = ()
+        self._chosen: tuple[Path, ...] = ()
         self.excerpts = Excerpts()
         self.log_level = "debug"
         self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
         """The folder that calls mean when they name none."""
-        return self._chosen or self._root or self._start
+        return self.project_roots()[0]
 
     def set_project_root(self, root: Path) -> None:
         """Make `root` the default from now on."""
-        self._chosen = root
+        self._chosen = (root,)
+
+    def project_roots(self) -> tuple[Path, ...]:
+        """All folders that calls mean which name none and can be about several."""
+        return self._chosen or self._roots or (self._start,)
+
+    def set_project_roots(self, roots: Sequence[Path]) -> None:
+        """Make several folders, at least one, the default from now on."""
+        self._chosen = tuple(roots)
 
     def set_client_roots(self, uris: Iterable[str]) -> None:
-        """Follow the client to the first of its roots that is a folder here."""
+        """Follow the client to those of its roots that are folders here, the first of which is the project."""
         folders = (Path(path) for uri in uris if (path := path_of_uri(uri)))
-        self._root = next((folder for folder in folders if folder.is_dir()), None)
+        self._roots = tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
 
     def hears(self, level: str) -> bool:
         """Whether the client wants log messages of `level`."""

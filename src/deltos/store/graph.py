@@ -185,6 +185,23 @@ class GraphWriter(Protocol):
         """Mark every file as resolved: those without a resolver have nothing to settle."""
 
 
+class StoredFacts(Protocol):
+    """The facts of a project as they are kept, for those who resolve files of others against them."""
+
+    def languages(self) -> dict[str, str]:
+        """Every file of the graph and its language."""
+
+    def facts(self) -> FactReader:
+        """The facts, as this thread sees them."""
+
+    def fact_source(self) -> FactSource:
+        """Where another process finds them."""
+
+    def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
+        """The files whose resolution depended on each of the given names, and a few more by chance; names that nothing
+        depended on are left out."""
+
+
 class FileImports(Protocol):
     """Which files need which."""
 
@@ -192,7 +209,7 @@ class FileImports(Protocol):
         """The files of the project that each of some files imports; those that import none are left out."""
 
 
-class Graph(FileImports, Protocol):
+class Graph(FileImports, StoredFacts, Protocol):
     """Questions to one project's graph: symbols by name or place, edges in and out, imports, counts."""
 
     def snapshot(self) -> AbstractContextManager[object]:

@@ -95,6 +95,14 @@ class ProjectIndex:
         self._starting = threading.Lock()
         self._told_of = ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it was indexed to the end at least once, as far as can be read."""
+        try:
+            return bool(self.store.meta("complete"))
+        except StoreError:
+            return False
+
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
         """Bring the index up to date now, waiting for another process that does the same."""
         report = self.store.repairing(lambda: self._index(progress or Silent(), force=force))
@@ -111,10 +119,12 @@ class ProjectIndex:
         progress: Progress | None = None,
         wait_seconds: float | None = None,
         files_alone: bool = False,
+        follows: bool = True,
     ) -> _T:
         """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again.
 
         `files_alone`: it needs what each file says, and does not wait for a first index to settle what spans files.
+        `follows`: the follower is asked afterwards whether it is behind.
         """
 
         def answered() -> _T:
@@ -124,7 +134,8 @@ class ProjectIndex:
             return self.store.repairing(answered)
         finally:
             with suppress(StoreError):  # what the answer met counts, not what comes after it
-                self._follow(after_seconds=FOLLOW_AFTER_SECONDS)  # only now: it must not slow the answer down
+                if follows:  # only now: it must not slow the answer down
+                    self._follow(after_seconds=FOLLOW_AFTER_SECONDS)
 
     def freshen(
         self,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process import Workers
     from deltos.store.project import ProjectStores
+    from deltos.store.workspaces import WorkspaceRecords
     from deltos.workspace.indexer import Follower, Indexer
 
 
@@ -32,9 +33,11 @@ class Projects:
         workers: Workers | None = None,
         follower: Follower | None = None,
         kept: Sequence[Indexer] = (),
+        workspaces: WorkspaceRecords | None = None,
     ) -> None:
         """An index that `kept` indexers made is not made anew: they go on with it in place of the others."""
         self.stores = stores
+        self.workspaces = workspaces
         self._indexers = tuple(indexers)
         self._kept = tuple(kept)
         self._first_index_seconds = first_index_seconds
@@ -59,7 +62,7 @@ class Projects:
 
     def find(self, project_id: str, default: Path) -> ProjectIndex:
         """The project with this id, or the default one when the id is empty or its own."""
-        if not project_id or self._has_id(default, project_id):
+        if not project_id or self.has_id(default, project_id):
             return self.at(default)
         return self.at(root_of_project(self.stores.known(), project_id))
 
@@ -69,6 +72,8 @@ class Projects:
             for index in self._open.values():
                 index.close()
             self._open.clear()
+        if self.workspaces is not None:
+            self.workspaces.close()
 
     def _index(self, root: Path) -> ProjectIndex:
         return ProjectIndex(
@@ -81,7 +86,8 @@ class Projects:
             kept=self._kept,
         )
 
-    def _has_id(self, folder: Path, project_id: str) -> bool:
+    def has_id(self, folder: Path, project_id: str) -> bool:
+        """Whether the project at a folder that the call may read has this id."""
         try:
             check_folder(folder)
             root = find_root(folder)

@@ -6,17 +6,19 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.features import BEST_CHUNKS, Weights
+from deltos.domains.code.features import BEST_CHUNKS
+from deltos.domains.code.match import usual_similarity, weights_across
 from deltos.text.identifiers import dotted
 from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.domains.code.features import CandidateFile
+    from deltos.domains.code.features import CandidateFile, Weights
+    from deltos.domains.code.match import Corpus
     from deltos.domains.code.model import FoundBy
-    from deltos.domains.code.near import ChunkSimilarities
     from deltos.domains.code.query import CodeQuery
+    from deltos.domains.code.usual import Usual
     from deltos.store.code import Code, CodeChunkRow, CodeChunkWords, DefinitionRecord
 
 # A file with a smaller share of the query's words was found by its meaning or by its commits, and is marked so.
@@ -37,32 +39,32 @@ _BM25, _COVERAGE, _RARE, _SYMBOL, _DOC, _DEVIATION, _UNNAMED, _LENGTH = 1.0, 2.0
 class Ranked:
     """A chunk chosen for the answer with its confidence; `line` is the one asked for, if any.
 
-    What was found by its meaning or by its commits has next to none of the query's words.
+    What was found by its meaning or by its commits has next to none of the query's words. `corpus` is the position of
+    its project among those that are searched.
     """
 
     chunk: CodeChunkRow
     confidence: float
     line: int = 0
     found_by: FoundBy = "words"
+    corpus: int = 0
 
 
 def chosen_chunks(
-    store: Code,
-    ranked: Sequence[tuple[CandidateFile, float]],
-    query: CodeQuery,
-    near: ChunkSimilarities | None,
+    corpora: Sequence[Corpus], ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery
 ) -> list[Ranked]:
     """One chunk of each file in order of rank, a second of the first file among them, those of others at the end."""
     firsts: list[Ranked] = []
     seconds: list[Ranked] = []
     of_first: list[Ranked] = []
-    judge = _Judge(store, [candidate for candidate, _ in ranked], query, near)
+    judges = _judges(corpora, [candidate for candidate, _ in ranked], query)
     for candidate, confidence in ranked:
         after = seconds if firsts else of_first
-        chunks = judge.chunks_of(candidate, _SECOND_OF_OTHERS if firsts else _SECOND_OF_FIRST)
-        found_by = _found_by(candidate)
-        firsts += [Ranked(first.chunk, confidence, first.line, found_by) for first in chunks[:1]]
-        after += [Ranked(second.chunk, confidence * _NEXT_CHUNK, second.line, found_by) for second in chunks[1:2]]
+        chunks = judges[candidate.corpus].chunks_of(candidate, _SECOND_OF_OTHERS if firsts else _SECOND_OF_FIRST)
+        found_by, corpus = _found_by(candidate), candidate.corpus
+        firsts += [Ranked(first.chunk, confidence, first.line, found_by, corpus) for first in chunks[:1]]
+        worth = confidence * _NEXT_CHUNK
+        after += [Ranked(second.chunk, worth, second.line, found_by, corpus) for second in chunks[1:2]]
     # A definition that was asked for follows at once; what only scores well leaves the first places to other files.
     place = 1 if of_first and of_first[0].line else _FILES_BEFORE_SECOND
     above = min((each.confidence for each in firsts[:place]), default=1.0)
@@ -88,20 +90,38 @@ def covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[Ranke
     return list(found.values())
 
 
+def _judges(corpora: Sequence[Corpus], candidates: Sequence[CandidateFile], query: CodeQuery) -> dict[int, _Judge]:
+    """Who judges the chunks of each project that has candidates; all compare with all projects."""
+    if not candidates:
+        return {}
+    weights = weights_across(corpora, query)
+    usual = usual_similarity(corpora)
+    return {
+        number: _Judge(corpora[number], [each for each in candidates if each.corpus == number], query, weights, usual)
+        for number in dict.fromkeys(candidate.corpus for candidate in candidates)
+    }
+
+
 class _Judge:
     """Tells the chunks of one answer's files apart: all that it needs of them is read at once."""
 
     def __init__(
-        self, store: Code, candidates: Sequence[CandidateFile], query: CodeQuery, near: ChunkSimilarities | None
+        self,
+        corpus: Corpus,
+        candidates: Sequence[CandidateFile],
+        query: CodeQuery,
+        weights: Weights,
+        usual: Usual,
     ) -> None:
+        store, near = corpus.store, corpus.evidence.near
         self._store = store
         self._query = query
         pools = [(*candidate.chunk_ids[:BEST_CHUNKS], *candidate.near_chunks) for candidate in candidates]
         ids = list(dict.fromkeys(chunk_id for pool in pools for chunk_id in pool))
         self._chunks: Mapping[int, CodeChunkRow] = store.chunks(ids)
         self._words: Mapping[int, CodeChunkWords] = store.chunk_words(ids)
-        self._deviations = near.deviations_of(ids) if near else {}
-        self._weights = Weights(query, store.document_frequencies(query.terms), store.chunk_count())
+        self._deviations = near.deviations_of(ids, usual) if near else {}
+        self._weights = weights
 
     def chunks_of(self, candidate: CandidateFile, margin: float) -> list[Ranked]:
         """The chunks of a file worth showing, best first: the definition asked for, then what scores like the best.

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from deltos.domains.code.near import vector_of
 from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, products
 from deltos.embed.static import shared_model
 from deltos.store.history import MAX_RELATED_FILES
@@ -108,6 +109,6 @@ def commits_like(history: FileHistory, terms: Sequence[str]) -> SimilarCommits |
         lambda: history.vector_count(model.identity),
         lambda: history.vector_numbers(model.identity),
     )
-    vector: Vectors = model.of_words([" ".join(terms)])[0]
+    vector = vector_of(" ".join(terms))
     cosines = rows.nearest(vector) if len(rows) and vector.any() else {}
     return SimilarCommits(history, cosines) if cosines else None

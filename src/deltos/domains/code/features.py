@@ -75,10 +75,12 @@ _NAMES_PER_TERM = 100  # a file may define thousands of names with one common wo
 class CandidateFile:
     """A file that may answer, and what the index said about it; its chunks come best first.
 
-    `lines` are those that the query itself mentions, as stack frames do.
+    `lines` are those that the query itself mentions, as stack frames do. `corpus` is the position of its project among
+    those that are searched.
     """
 
     file: FileRow
+    corpus: int = 0
     chunk_scores: list[float] = field(default_factory=list)
     chunk_ids: list[int] = field(default_factory=list)
     file_score: float = 0.0
@@ -103,6 +105,18 @@ class Texts:
     chunks: Mapping[int, CodeChunkWords]
 
 
+def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> dict[str, float]:
+    return {
+        term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
+        for term in query.terms
+    }
+
+
+def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> float:
+    """How rare all words of a query are together: what a file that has all of them could score."""
+    return sum(_raw_weights(query, frequencies, chunk_count).values()) or 1.0
+
+
 class Weights:
     """How rare each query word is, as its share of the whole query; finds the words in texts.
 
@@ -111,10 +125,7 @@ class Weights:
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
-        raw = {
-            term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
-            for term in query.terms
-        }
+        raw = _raw_weights(query, frequencies, chunk_count)
         self.total = sum(raw.values()) or 1.0
         self.by_term = {term: value / self.total for term, value in raw.items()}
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
@@ -182,11 +193,11 @@ def first_guess(candidate: CandidateFile, query: CodeQuery, weights: Weights) ->
 
 
 def describe(
-    candidates: Sequence[CandidateFile], query: CodeQuery, weights: Weights, texts: Texts
+    candidates: Sequence[CandidateFile], query: CodeQuery, weights: Weights, texts: Sequence[Texts]
 ) -> list[list[float]]:
-    """The features of all candidates of one query, in the order of FEATURES."""
+    """The features of all candidates of one query, in the order of FEATURES; `texts` are those of each corpus."""
     spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
-    rows = [_own(candidate, query, spoken, weights, texts) for candidate in candidates]
+    rows = [_own(candidate, query, spoken, weights, texts[candidate.corpus]) for candidate in candidates]
     best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
     length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
     unanswered = 1 - max((row[_COVERAGE_COLUMN] for row in rows), default=0.0)

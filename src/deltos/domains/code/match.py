@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.features import BEST_CHUNKS, CandidateFile, Texts, Weights, describe, first_guess
+from deltos.domains.code.features import (
+    BEST_CHUNKS,
+    CandidateFile,
+    Texts,
+    Weights,
+    describe,
+    first_guess,
+    total_weight,
+)
 from deltos.domains.code.paths import is_aside, is_prose, is_settings
+from deltos.domains.code.usual import pooled
 from deltos.store.code import FileScope
 from deltos.workspace.purpose import is_test
 
@@ -16,6 +27,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.commits import SimilarCommits, Spoken
     from deltos.domains.code.near import ChunkSimilarities, NearFile
     from deltos.domains.code.query import CodeQuery
+    from deltos.domains.code.usual import Usual
     from deltos.store.code import ChunkMatch, Code, DefinitionRecord, FileRow
     from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
@@ -38,6 +50,7 @@ KEPT_FILES_FOR_NAME = 28
 # Files that join because a chunk of theirs is near in meaning, and how many of them are described whatever words say.
 NEAR_CANDIDATES = 60
 KEPT_NEAR_FILES = 15
+_NEAR_CHUNKS = 2 * NEAR_CANDIDATES  # of several projects: about so many chunks are of as many files as of one
 # Files that join because commits that resemble the question touched them.
 SPOKEN_CANDIDATES = 100
 SPOKEN_FILES = 8
@@ -59,6 +72,30 @@ class Evidence:
     imports: FileImports | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How common the words of a question are: in how many chunks each stands, of how many."""
+
+    frequencies: Mapping[str, int]
+    chunk_count: int
+
+
+class Corpus:
+    """What is searched of one project for one question."""
+
+    def __init__(self, store: Code, evidence: Evidence) -> None:
+        self.store = store
+        self.evidence = evidence
+        self._statistics: Statistics | None = None
+
+    def statistics(self, query: CodeQuery) -> Statistics:
+        """How common the words of the question are in the project: counted once."""
+        if self._statistics is None:
+            frequencies = self.store.document_frequencies([*query.terms, *query.joined])
+            self._statistics = Statistics(frequencies, self.store.chunk_count())
+        return self._statistics
+
+
 def describe_candidates(
     store: Code,
     query: CodeQuery,
@@ -71,24 +108,102 @@ def describe_candidates(
 
     `at_least` is how many files are wanted in the end, if there are so many.
     """
-    frequencies = store.document_frequencies([*query.terms, *query.joined])
-    chunk_count = store.chunk_count()
-    weights = Weights(query, frequencies, chunk_count)
-    candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
-    near, similar = evidence.near, evidence.similar
-    nearest = _join_near(store, query, scope, candidates, near) if near else []
-    spoken = similar.spoken(weights) if similar else {}
-    touched = _join_spoken(store, query, scope, candidates, spoken)
+    return describe_across([Corpus(store, evidence)], query, scope, at_least=at_least)
+
+
+def describe_across(
+    corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope, *, at_least: int = 0
+) -> tuple[list[CandidateFile], list[list[float]]]:
+    """The same over several projects as if they were one: words are as rare as they are in all of them together, and
+    candidates are compared with the best of any. What each project's own index scores is told as a share of what it
+    could give a file that has all words."""
+    return described(gather(corpora, query, scope), corpora, query, at_least=at_least)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All that may answer a question, and of it what is near in meaning and what similar commits speak for, each with
+    what it is worth; `spoken` is what commits say in each project."""
+
+    weights: Weights
+    candidates: list[CandidateFile] = field(default_factory=list)
+    nearest: list[tuple[float, CandidateFile]] = field(default_factory=list)
+    touched: list[tuple[float, CandidateFile]] = field(default_factory=list)
+    spoken: list[Mapping[str, Spoken]] = field(default_factory=list)
+
+
+def gather(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> Gathered:
+    """What may answer a question in some projects, before it is described."""
+    found = Gathered(weights_across(corpora, query))
+    least_near = _least_near([corpus.evidence.near for corpus in corpora])
+    for number, corpus in enumerate(corpora):
+        scale = total_weight(query, corpus.statistics(query).frequencies, corpus.statistics(query).chunk_count)
+        here = _candidates(corpus.store, query, scope, corpus.statistics(query), scale)
+        near, similar = corpus.evidence.near, corpus.evidence.similar
+        found.nearest += _join_near(corpus.store, query, scope, here, near, least_near) if near else []
+        found.spoken.append(similar.spoken(found.weights) if similar else {})
+        found.touched += _join_spoken(corpus.store, query, scope, here, found.spoken[-1])
+        for candidate in here:
+            candidate.corpus = number
+        found.candidates += here
+    return found
+
+
+def described(
+    gathered: Gathered, corpora: Sequence[Corpus], query: CodeQuery, *, at_least: int
+) -> tuple[list[CandidateFile], list[list[float]]]:
+    """The likeliest of what was gathered, with its features."""
+    weights, candidates = gathered.weights, gathered.candidates
     kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
+    best_near, best_touched = _best(gathered.nearest, KEPT_NEAR_FILES), _best(gathered.touched, SPOKEN_FILES)
+    for candidate in best_near:
+        candidate.is_near = True
+    for candidate in best_touched:
+        candidate.is_spoken_for = True
     if len(candidates) > kept:
         likely = sorted(candidates, key=lambda candidate: -first_guess(candidate, query, weights))[:kept]
-        by_id = {candidate.file.id: candidate for candidate in (*likely, *nearest, *touched)}
+        by_id = {(each.corpus, each.file.id): each for each in (*likely, *best_near, *best_touched)}
         candidates = list(by_id.values())
-    if near:
-        _tell_similarities(candidates, near)
-    if evidence.history:
-        _tell_history(candidates, evidence.history, spoken)
-    return candidates, describe(candidates, query, weights, _read_words(store, candidates))
+    usual = usual_similarity(corpora)
+    texts = [Texts({}, {})] * len(corpora)
+    for number in dict.fromkeys(candidate.corpus for candidate in candidates):
+        corpus, here = corpora[number], [candidate for candidate in candidates if candidate.corpus == number]
+        if corpus.evidence.near:
+            _tell_similarities(here, corpus.evidence.near, usual)
+        if corpus.evidence.history:
+            _tell_history(here, corpus.evidence.history, gathered.spoken[number])
+        texts[number] = _read_words(corpus.store, here)
+    return candidates, describe(candidates, query, weights, texts)
+
+
+def _least_near(similarities: Sequence[ChunkSimilarities | None]) -> float:
+    """How near a chunk has to be to count among the nearest of several projects; of one, all may."""
+    known = [near for near in similarities if near]
+    if len(known) < 2:
+        return -math.inf
+    best = sorted((value for near in known for value in near.highest(NEAR_CANDIDATES)), reverse=True)
+    return best[:_NEAR_CHUNKS][-1]
+
+
+def weights_across(corpora: Sequence[Corpus], query: CodeQuery) -> Weights:
+    """How rare the words of a question are in all of some projects together."""
+    parts = [corpus.statistics(query) for corpus in corpora]
+    if len(parts) == 1:
+        return Weights(query, parts[0].frequencies, parts[0].chunk_count)
+    frequencies: Counter[str] = Counter()
+    for part in parts:
+        frequencies.update(part.frequencies)
+    return Weights(query, frequencies, sum(part.chunk_count for part in parts))
+
+
+def _best(found: Sequence[tuple[float, CandidateFile]], count: int) -> list[CandidateFile]:
+    """The candidates that are worth most, best first; those of one project keep their order."""
+    return [candidate for _, candidate in sorted(found, key=lambda pair: -pair[0])[:count]]
+
+
+def usual_similarity(corpora: Sequence[Corpus]) -> Usual:
+    """Mean and deviation of the similarity of all chunks of all projects."""
+    return pooled([corpus.evidence.near.usual for corpus in corpora if corpus.evidence.near])
 
 
 def _read_words(store: Code, candidates: Sequence[CandidateFile]) -> Texts:
@@ -97,11 +212,12 @@ def _read_words(store: Code, candidates: Sequence[CandidateFile]) -> Texts:
 
 
 def _candidates(
-    store: Code, query: CodeQuery, scope: FileScope, frequencies: Mapping[str, int], chunk_count: int, scale: float
+    store: Code, query: CodeQuery, scope: FileScope, statistics: Statistics, scale: float
 ) -> list[CandidateFile]:
+    frequencies = statistics.frequencies
     most = MATCH_TERMS_OF_ISSUE if query.is_issue else MATCH_TERMS
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:most]
-    alone, paired = _divide(terms, frequencies, chunk_count)
+    alone, paired = _divide(terms, frequencies, statistics.chunk_count)
     chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if terms else []
     files = store.match_files([*query.terms, *query.joined], alone, paired, scope, limit=FILE_CANDIDATES)
     definitions = store.definitions_named(query.names, scope, limit=_NAME_CANDIDATES) if query.names else []
@@ -109,11 +225,19 @@ def _candidates(
 
 
 def _join_near(
-    store: Code, query: CodeQuery, scope: FileScope, candidates: list[CandidateFile], similarities: ChunkSimilarities
-) -> list[CandidateFile]:
-    """Add the files that are near in meaning to the candidates; those that are described, best first."""
+    store: Code,
+    query: CodeQuery,
+    scope: FileScope,
+    candidates: list[CandidateFile],
+    similarities: ChunkSimilarities,
+    least: float,
+) -> list[tuple[float, CandidateFile]]:
+    """Add the files that are near in meaning to the candidates; those that may be described, best first, each with
+    how near it is."""
+    if similarities.highest(1)[0] < least:
+        return []
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
-    nearest = similarities.nearest_files(NEAR_CANDIDATES, among)
+    nearest = [near for near in similarities.nearest_files(NEAR_CANDIDATES, among) if near.similarity >= least]
     known = {candidate.file.id: candidate for candidate in candidates}
     new = store.files([near.file_id for near in nearest if near.file_id not in known])
     candidates += [known.setdefault(file.id, CandidateFile(file)) for file in new]
@@ -122,16 +246,16 @@ def _join_near(
         return near.similarity - _SECONDARY_SIMILARITY * _is_secondary(known[near.file_id].file.path, query)
 
     there = [near for near in nearest if near.file_id in known]
-    kept = [known[near.file_id] for near in sorted(there, key=nearness, reverse=True)[:KEPT_NEAR_FILES]]
-    for candidate in kept:
-        candidate.is_near = True
-    return kept
+    return [
+        (nearness(near), known[near.file_id]) for near in sorted(there, key=nearness, reverse=True)[:KEPT_NEAR_FILES]
+    ]
 
 
 def _join_spoken(
     store: Code, query: CodeQuery, scope: FileScope, candidates: list[CandidateFile], spoken: Mapping[str, Spoken]
-) -> list[CandidateFile]:
-    """Add the files to the candidates that similar commits say most for; these files."""
+) -> list[tuple[float, CandidateFile]]:
+    """Add the files to the candidates that similar commits say most for; these files, best first, each with what it
+    is worth."""
     known = {candidate.file.id: candidate for candidate in candidates}
 
     def worth(file: FileRow) -> tuple[float, str]:
@@ -141,23 +265,20 @@ def _join_spoken(
     likely = sorted(spoken, key=lambda path: (-spoken[path].total, path))[:SPOKEN_CANDIDATES]
     files = sorted(store.files_at(likely, scope), key=worth)[:SPOKEN_FILES] if likely else []
     candidates += [known.setdefault(file.id, CandidateFile(file)) for file in files if file.id not in known]
-    touched = [known[file.id] for file in files]
-    for candidate in touched:
-        candidate.is_spoken_for = True
-    return touched
+    return [(-worth(file)[0], known[file.id]) for file in files]
 
 
 def _is_secondary(path: str, query: CodeQuery) -> bool:
     return (is_test(path) and not query.about_tests) or is_prose(path) or is_aside(path) or is_settings(path)
 
 
-def _tell_similarities(candidates: Sequence[CandidateFile], similarities: ChunkSimilarities) -> None:
+def _tell_similarities(candidates: Sequence[CandidateFile], similarities: ChunkSimilarities, usual: Usual) -> None:
     """Give each candidate its nearest chunks, and how near they are."""
     nearest = similarities.of_files({candidate.file.id for candidate in candidates})
     for candidate in candidates:
         if near := nearest.get(candidate.file.id):
             candidate.near_chunks, candidate.similarity = near.chunk_ids, near.similarity
-            candidate.deviations = (near.similarity - similarities.mean) / similarities.deviation
+            candidate.deviations = (near.similarity - usual.mean) / usual.deviation
 
 
 def _tell_history(candidates: Sequence[CandidateFile], history: FileHistory, spoken: Mapping[str, Spoken]) -> None:

@@ -31,7 +31,9 @@ class CodeHit:
     `symbol` is the definition in it that answers, from `head_line` to `tail_line` where that is known.
     `about` is the first sentence that the file says about itself. `score` is the confidence that the hit answers,
     from 0 to 1; what matches a text or a pattern exactly has 1. `found_by` says what brought it into the answer:
-    its words, or its meaning or its commits where it has hardly a word of the query.
+    its words, or its meaning or its commits where it has hardly a word of the query. `repository` is what the
+    project is called that it belongs to, and `project_id` a name that means it everywhere; both are empty where one
+    project alone is searched.
     """
 
     chunk_id: int
@@ -49,6 +51,8 @@ class CodeHit:
     head_line: int = 0
     tail_line: int = 0
     about: str = ""
+    repository: str = ""
+    project_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

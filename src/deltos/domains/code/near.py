@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from deltos.domains.code.usual import Usual
 from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, products
 from deltos.embed.static import shared_model
 
@@ -79,7 +81,12 @@ class ChunkSimilarities:
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         # What is usual in this project: a similarity says little until it is compared with those of other chunks.
         usual = self._exact(np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))) if self._is_rough else self._values
-        self.mean, self.deviation = float(usual.mean()), float(usual.std()) + 1e-6
+        self.usual = Usual(float(usual.mean()), float(usual.std()) + 1e-6, len(rows))
+
+    def highest(self, count: int) -> list[float]:
+        """The highest similarities, best first."""
+        most = min(count, len(self._values))
+        return sorted(np.partition(self._values, len(self._values) - most)[-most:].tolist(), reverse=True)
 
     def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearFile]:
         """The files with the nearest chunks, best first, none that is far; only those with the ids, if given."""
@@ -96,10 +103,10 @@ class ChunkSimilarities:
         """The nearest chunks of each file that has some."""
         return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
 
-    def deviations_of(self, chunk_ids: Collection[int]) -> dict[int, float]:
-        """By how many standard deviations each chunk is nearer than what is usual in the project."""
+    def deviations_of(self, chunk_ids: Collection[int], usual: Usual) -> dict[int, float]:
+        """By how many standard deviations each chunk is nearer than what is usual."""
         places = np.flatnonzero(np.isin(self._rows.chunk_ids, list(chunk_ids)))
-        values = (self._exact(places) - self.mean) / self.deviation
+        values = (self._exact(places) - usual.mean) / usual.deviation
         return dict(zip(self._rows.chunk_ids[places].tolist(), values.tolist(), strict=True))
 
     def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearFile]:
@@ -124,6 +131,13 @@ class ChunkSimilarities:
         return values
 
 
+@lru_cache(maxsize=16)
+def vector_of(words: str) -> Vectors:
+    """The vector of a question: the same for all projects that it is put to."""
+    vector: Vectors = shared_model().of_words([words])[0]
+    return vector
+
+
 class NearChunks:
     """The vectors of one project, kept in step with its store."""
 
@@ -132,8 +146,7 @@ class NearChunks:
 
     def similarities(self, store: Code, terms: Sequence[str]) -> ChunkSimilarities | None:
         """How near each chunk is to the words of a question; None where the model knows none of them."""
-        model = shared_model()
-        vector: Vectors = model.of_words([" ".join(terms)])[0]
+        model, vector = shared_model(), vector_of(" ".join(terms))
         rows = self._rows.refreshed(
             lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
             lambda: store.vector_count(model.identity),

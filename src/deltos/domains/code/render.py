@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for, shown_of
+from deltos.confinement import told
 from deltos.domains.code.excerpt import excerpt, tell
 from deltos.domains.code.search import WEAK_CONFIDENCE
 from deltos.domains.code.spot import spot_of
@@ -16,7 +17,8 @@ from deltos.text.counts import counted
 from deltos.tool import Answer, JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from deltos.domains.code.model import CodeAnswer, CodeHit
     from deltos.excerpts import ShownBefore
@@ -60,15 +62,17 @@ def render_hits(
     concise: bool,
     token_budget: int,
     shown_before: ShownBefore | None = None,
+    roots: Mapping[str, Path] | None = None,
 ) -> Answer:
     """The first hit with its code, the others a line each (all of them if concise), as text and the same as data.
 
-    Code that was shown before is named, not repeated.
+    Code that was shown before is named, not repeated. `roots` are the folders of the projects by their names, where
+    several were searched.
     """
     if not answer.hits:
-        return _nothing_found(answer, query, project_id, latency_ms)
+        return _nothing_found(answer, query, project_id, latency_ms, len(roots or ()))
     known = shown_before or nothing_shown()
-    notes = (*answer.notes, *_weakness(answer))
+    notes = (*_whereabouts(answer, roots or {}), *answer.notes, *_weakness(answer))
     rest: JsonObject = {
         "notes": list(notes),
         "total_count": answer.total,
@@ -80,7 +84,7 @@ def render_hits(
     }
     if answer.total_is_least:
         rest["total_is_least"] = True
-    if concise:
+    if concise or not database_name:
         del rest["database_name"]
     frame = len(json.dumps(rest, ensure_ascii=False)) + sum(map(len, notes)) + _ROOM_FOR_CUT
     room = characters_for(token_budget) - frame
@@ -118,12 +122,22 @@ def _cut_line(shown: int, answer: CodeAnswer, *, by_budget: bool) -> str:
     return shown_of(shown, answer.total, "results", how, is_least=answer.total_is_least)
 
 
+def _whereabouts(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ...]:
+    """Where the projects lie whose hits are told, of how many that were searched."""
+    if not roots:
+        return ()
+    named = dict.fromkeys(hit.repository for hit in answer.hits)
+    places = ", ".join(f"[{name}] {told(str(roots[name]))}" for name in named)
+    return (f"Searched {counted(len(roots), 'project')}; hits in {places}",)
+
+
 def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
     """A word about a best match that is weak, with what to try instead."""
     best = answer.hits[0].score
     if best >= WEAK_CONFIDENCE or answer.is_definition:
         return ()
-    unknown = f" Not in this project: {', '.join(answer.unknown)}." if answer.unknown else ""
+    where = "any of these projects" if answer.hits[0].repository else "this project"
+    unknown = f" Not in {where}: {', '.join(answer.unknown)}." if answer.unknown else ""
     return (f"Note: a weak match: confidence {best:.2f} of 1.{unknown} Try other words, a name or grep.",)
 
 
@@ -181,13 +195,16 @@ def _in_a_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bo
     """A hit as its place, its name with what follows it in the header, and what answers."""
     telling = tell(hit, answer.query)
     line = telling.line(characters)
-    block = f"{hit.path}:{telling.line_number} {hit.symbol}{line}".replace("  ", " ") + _MARKS[hit.found_by]
+    block = (
+        f"{_repository(hit)}{hit.path}:{telling.line_number} {hit.symbol}{line}".replace("  ", " ")
+        + _MARKS[hit.found_by]
+    )
     end = max(telling.line_number, hit.tail_line or hit.end_line)
     content = line.removeprefix(" — ")
-    told = replace(
+    shown = replace(
         hit, start_line=telling.line_number, end_line=end, content=content, context_before="", context_after=""
     )
-    return _Shown(block, _as_data(told, with_context=not concise), told)
+    return _Shown(block, _as_data(shown, with_context=not concise), shown)
 
 
 def _first_cut(answer: CodeAnswer, room: int) -> _Shown:
@@ -211,9 +228,10 @@ def _fitting(every: Sequence[_Shown], room: int) -> list[_Shown]:
     return shown
 
 
-def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int) -> Answer:
+def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int, projects: int) -> Answer:
     near = f" Near names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
-    searched = f"Searched {counted(answer.files_searched, 'file')}.{near}"
+    among = f" of {counted(projects, 'project')}" if projects else ""
+    searched = f"Searched {counted(answer.files_searched, 'file')}{among}.{near}"
     text = "\n".join([*answer.notes, f"No results found for query: {query[:200]}", searched])
     structured: JsonObject = {
         "results": [],
@@ -228,11 +246,15 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
 
 
 def _id(hit: CodeHit) -> str:
-    return spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line).id
+    return spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, hit.project_id).id
+
+
+def _repository(hit: CodeHit) -> str:
+    return f"[{hit.repository}] " if hit.repository else ""
 
 
 def _place(hit: CodeHit) -> str:
-    return f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + _MARKS[hit.found_by]
+    return f"{_repository(hit)}{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + _MARKS[hit.found_by]
 
 
 def _block(hit: CodeHit) -> str:
@@ -243,6 +265,7 @@ def _block(hit: CodeHit) -> str:
 
 def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
     data: JsonObject = {
+        **({"repository": hit.repository} if hit.repository else {}),
         "chunk_id": hit.chunk_id,
         "file_path": hit.path,
         "start_line": hit.start_line,

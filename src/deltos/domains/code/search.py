@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.choose import Ranked, chosen_chunks, covering
 from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import KEPT_FILES, Evidence, describe_candidates
+from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, described, gather
 from deltos.domains.code.mentioned import judge_by_issue, located
 from deltos.domains.code.message import message_part
 from deltos.domains.code.model import CodeAnswer, CodeHit
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deltos.domains.code.features import CandidateFile
+    from deltos.domains.code.match import Gathered
     from deltos.isolated.process import Workers
     from deltos.ranking import LinearRanker
     from deltos.store.code import Code, DefinitionRecord
     from deltos.store.history import FileHistory
-    from deltos.store.project import ProjectFiles, ProjectStore
+    from deltos.store.project import ProjectStore
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Results with less than this share of the best confidence are noise; beside a name that was found, the bar is higher.
@@ -49,8 +51,20 @@ _MOST_UNKNOWN = 6
 _SHOWN_CHARACTERS = 100
 
 
+@dataclass(frozen=True, slots=True)
+class SearchedProject:
+    """A project whose code is searched; `name` tells it from others in one answer, `project_id` everywhere. Both are
+    empty where it is alone."""
+
+    store: ProjectStore
+    root: Path
+    workers: Workers | None = None
+    name: str = ""
+    project_id: str = ""
+
+
 class CodeSearch:
-    """Searches one project's code."""
+    """Searches the code of a project, or of several as if they were one."""
 
     def __init__(
         self,
@@ -61,20 +75,25 @@ class CodeSearch:
         workers: Workers | None = None,
         by_meaning: bool = True,
     ) -> None:
-        self._store = store.code
-        self._files: ProjectFiles = store
-        self._history = store.history
-        self._imports = store.graph
-        self._root = root
-        self._workers = workers
+        self._projects: Sequence[SearchedProject] = (SearchedProject(store, root, workers),)
         self._by_meaning = by_meaning
         self._ranker = ranker or load_ranker(WEIGHTS_FILE, FEATURES)
+
+    @classmethod
+    def over(cls, projects: Sequence[SearchedProject], *, by_meaning: bool = True) -> CodeSearch:
+        """A search over several projects, at least one."""
+        first = projects[0]
+        search = cls(first.store, first.root, workers=first.workers, by_meaning=by_meaning)
+        search._projects = tuple(projects)
+        return search
 
     def search(self, text: str, scope: FileScope | None = None, *, limit: int = 10) -> CodeAnswer:
         """The best chunks for a query, one per file first."""
         query = parse_query(text, shared_words())
         scope = scope or FileScope()
-        with self._store.snapshot():
+        with ExitStack() as snapshots:
+            for project in self._projects:
+                snapshots.enter_context(project.store.code.snapshot())
             if query.kind in ("literal", "pattern"):
                 return self._search_exactly(query, scope, limit=limit)
             if query.frames and (frames := self._frames(query, scope)):
@@ -93,11 +112,12 @@ class CodeSearch:
         return message_part(query.text, (hit.content for hit in answer.hits if not is_prose(hit.path)))
 
     def _frames(self, query: CodeQuery, scope: FileScope) -> list[Ranked]:
-        """The frames of a stack trace that lie in the project."""
+        """The frames of a stack trace that lie in the projects."""
         return [
-            Ranked(chunk, 1.0, place.line)
-            for file_id, place in located(self._store, query.frames, scope)
-            for chunk in self._store.chunks_at(file_id, [place.line])[:1]
+            Ranked(chunk, 1.0, place.line, corpus=number)
+            for number, project in enumerate(self._projects)
+            for file_id, place in located(project.store.code, query.frames, scope)
+            for chunk in project.store.code.chunks_at(file_id, [place.line])[:1]
         ]
 
     def _search_frames(self, query: CodeQuery, frames: Sequence[Ranked], scope: FileScope, *, limit: int) -> CodeAnswer:
@@ -107,8 +127,8 @@ class CodeSearch:
         if query.is_place and hits:
             return found
         others = self._search_by_words(query, scope, limit=limit)
-        known = {ranked.chunk.id for ranked in frames}
-        new = [hit for hit in others.hits if hit.chunk_id not in known]
+        known = {(self._projects[ranked.corpus].name, ranked.chunk.id) for ranked in frames}
+        new = [hit for hit in others.hits if _key(hit) not in known]
         total = found.total + others.total - (len(others.hits) - len(new))
         return replace(others, hits=(*hits, *new)[:limit], total=total)
 
@@ -120,8 +140,8 @@ class CodeSearch:
         for part in reversed(parts):
             query = parse_query(part, shared_words(), exact=False)
             for hit in self._search_by_words(query, scope, limit=1).hits:
-                if hit.chunk_id != first.chunk_id and hit.score >= WEAK_CONFIDENCE:
-                    others = [other for other in answer.hits[1:] if other.chunk_id != hit.chunk_id]
+                if _key(hit) != _key(first) and hit.score >= WEAK_CONFIDENCE:
+                    others = [other for other in answer.hits[1:] if _key(other) != _key(hit)]
                     total = answer.total + (len(others) == len(answer.hits) - 1)
                     return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
         return answer
@@ -129,13 +149,12 @@ class CodeSearch:
     def _search_by_words(
         self, query: CodeQuery, scope: FileScope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        evidence = evidence_for(self._store, self._history, query, by_meaning=self._by_meaning)
-        evidence = replace(evidence, imports=self._imports)
-        ranked, is_least = self._worth_showing(query, scope, evidence)
-        chosen = chosen_chunks(self._store, ranked, query, evidence.near)
+        corpora = self._corpora(query)
+        ranked, is_least = self._worth_showing(query, scope, corpora)
+        chosen = chosen_chunks(corpora, ranked, query)
         hits, gone = self._read(chosen, query, limit=limit)
         if not hits:
-            searched = self._store.file_count(scope)
+            searched = sum(project.store.code.file_count(scope) for project in self._projects)
             return CodeAnswer(query, (), 0, files_searched=searched, notes=notes, suggestions=self._suggest(query))
         is_defined = any(candidate.definitions for candidate, _ in ranked)
         if query.is_name and not is_defined:
@@ -150,77 +169,123 @@ class CodeSearch:
             is_least,
             notes=notes,
             is_definition=query.kind == "symbol" and bool(ranked) and bool(ranked[0][0].definitions),
-            unknown=self._unknown_words(query) if hits[0].score < WEAK_CONFIDENCE else (),
+            unknown=self._unknown_words(query, corpora) if hits[0].score < WEAK_CONFIDENCE else (),
         )
 
-    def _unknown_words(self, query: CodeQuery) -> tuple[str, ...]:
+    def _corpora(self, query: CodeQuery) -> list[Corpus]:
+        """What is searched of each project. Meaning is not asked where a name is meant that one of them has."""
+        is_named = query.kind == "symbol" and any(
+            project.store.code.definitions_named(query.names, FileScope(), limit=1) for project in self._projects
+        )
+        found = []
+        for project in self._projects:
+            store, history = project.store.code, project.store.history
+            evidence = Evidence(history=history)
+            if self._by_meaning and not is_named:
+                evidence = _evidence_by_meaning(store, history, query)
+            found.append(Corpus(store, replace(evidence, imports=project.store.graph)))
+        return found
+
+    @staticmethod
+    def _unknown_words(query: CodeQuery, corpora: Sequence[Corpus]) -> tuple[str, ...]:
         """The words of a query that stand in no file, as they were written."""
-        known = self._store.document_frequencies(query.terms)
-        missing = set(query.terms) - known.keys()
+        missing = set(query.terms).difference(*(corpus.statistics(query).frequencies for corpus in corpora))
         words = shared_words()
         spoken = [word for word in plain_words(query.text) if missing.intersection(words.of(word).split())]
         return tuple(unique(word.lower() for word in spoken)[:_MOST_UNKNOWN])
 
     def _worth_showing(
-        self, query: CodeQuery, scope: FileScope, evidence: Evidence
+        self, query: CodeQuery, scope: FileScope, corpora: Sequence[Corpus]
     ) -> tuple[list[tuple[CandidateFile, float]], bool]:
         """The files that are worth their tokens, whatever the limit, and whether there may be more of them."""
         ranked: list[tuple[CandidateFile, float]] = []
-        for described in (KEPT_FILES, MAX_RESULTS):
-            every = rank_files(self._store, query, scope, self._ranker, evidence, at_least=described)
+        gathered = gather(corpora, query, scope)
+        for wanted in (KEPT_FILES, MAX_RESULTS):
+            every = rank_across(gathered, corpora, query, scope, self._ranker, at_least=wanted)
             ranked = _code_first(_worthwhile(every, query), query)
             # The likeliest files are described first: where some of them are not worth showing, no other one is.
-            if len(every) < described or len(ranked) < len(every):
+            if len(every) < wanted or len(ranked) < len(every):
                 return ranked, False
         return ranked, True
 
     def _search_exactly(self, query: CodeQuery, scope: FileScope, *, limit: int) -> CodeAnswer:
         finder: Finder = Literal(query.text) if query.kind == "literal" else LinePattern(query.text)
-        report = ScanReport()
-        ids = {path: file_id for file_id, path in self._store.paths(scope)}
-        order = sorted(ids, key=lambda path: (is_prose(path), is_test(path), is_aside(path), path))
         found: list[Ranked] = []
-        for matches in scan(self._root, order, finder, report):
-            found += covering(self._store.chunks_of_file(ids[matches.path]), matches.lines)
-        stopped = f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory."
-        note = () if report.complete else (stopped,)
+        files = scanned = 0
+        stopped: list[str] = []
+        for number, project in enumerate(self._projects):
+            report = ScanReport()
+            ids = {path: file_id for file_id, path in project.store.code.paths(scope)}
+            order = sorted(ids, key=lambda path: (*_exact_order(path), path))
+            for matches in scan(project.root, order, finder, report):
+                lines = covering(project.store.code.chunks_of_file(ids[matches.path]), matches.lines)
+                found += [replace(ranked, corpus=number) for ranked in lines]
+            files, scanned = files + len(ids), scanned + report.files
+            if not report.complete:
+                where = f" of {project.name}" if project.name else ""
+                stopped.append(f"Note: stopped after {report.files}/{len(ids)} files{where}; narrow by directory.")
         if not found:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
-            missing = (
-                f"No exact match for {query.kind} {shown} in {counted(report.files, 'file')}; closest by words:",
-            )
+            missing = f"No exact match for {query.kind} {shown} in {counted(scanned, 'file')}; closest by words:"
             words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
-            return self._search_by_words(words, scope, limit=limit, notes=note + missing)
+            return self._search_by_words(words, scope, limit=limit, notes=(*stopped, missing))
+        if len(self._projects) > 1:
+            found.sort(key=lambda ranked: _exact_order(ranked.chunk.path))
         hits, gone = self._read(_one_per_file_first(found), query, limit=limit)
-        return CodeAnswer(query, tuple(hits), len(found) - gone, not report.complete, len(ids), note)
+        return CodeAnswer(query, tuple(hits), len(found) - gone, bool(stopped), files, tuple(stopped))
 
     def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> tuple[list[CodeHit], int]:
         """The first of the chosen chunks with their lines from disk, and how many were left out as they are gone."""
         found: list[tuple[Ranked, CodeHit]] = []
         gone = 0
-        with SourceReader(self._root, self._files, self._workers) as reader:
+        with ExitStack() as opened:
+            readers: dict[int, SourceReader] = {}
             for ranked in chosen:
                 if len(found) >= limit:
                     break
-                if hit := reader.hit(ranked.chunk, ranked.confidence):
+                project = self._projects[ranked.corpus]
+                if ranked.corpus not in readers:
+                    reader = SourceReader(project.root, project.store, project.workers)
+                    readers[ranked.corpus] = opened.enter_context(reader)
+                if hit := readers[ranked.corpus].hit(ranked.chunk, ranked.confidence):
+                    hit = replace(hit, repository=project.name, project_id=project.project_id)
                     found.append((ranked, replace(hit, found_by=ranked.found_by)))
                 else:
                     gone += 1
-        return (self._named(found, query) if found else []), gone
+        return self._named(found, query), gone
 
     def _named(self, found: Sequence[tuple[Ranked, CodeHit]], query: CodeQuery) -> list[CodeHit]:
         """The hits, each named for the definition in it that was asked for; those in changed files keep their names."""
-        ranges = [(ranked.chunk.file_id, hit.start_line, hit.end_line) for ranked, hit in found]
-        return [
-            _named(hit, ranked.line, inside, query) if hit.start_line == ranked.chunk.start_line else hit
-            for (ranked, hit), inside in zip(found, self._store.definitions_in(ranges), strict=True)
-        ]
+        named: dict[int, CodeHit] = {}
+        for number in dict.fromkeys(ranked.corpus for ranked, _ in found):
+            here = [(place, *pair) for place, pair in enumerate(found) if pair[0].corpus == number]
+            ranges = [(ranked.chunk.file_id, hit.start_line, hit.end_line) for _, ranked, hit in here]
+            inside_each = self._projects[number].store.code.definitions_in(ranges)
+            for (place, ranked, hit), inside in zip(here, inside_each, strict=True):
+                is_same = hit.start_line == ranked.chunk.start_line
+                named[place] = _named(hit, ranked.line, inside, query) if is_same else hit
+        return [named[place] for place in range(len(found))]
 
     def _suggest(self, query: CodeQuery) -> tuple[str, ...]:
         from rapidfuzz import process  # deferred: only needed when nothing was found
 
-        names = self._store.defined_names(limit=_SUGGESTED_FROM)
-        return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
+        names = [
+            name
+            for project in self._projects
+            for name in project.store.code.defined_names(limit=_SUGGESTED_FROM // len(self._projects))
+        ]
+        near = process.extract(query.text, list(dict.fromkeys(names)), limit=3)
+        return tuple(name for name, score, _ in near if score > 60)
+
+
+def _key(hit: CodeHit) -> tuple[str, int]:
+    """What tells a chunk from those of all projects."""
+    return hit.repository, hit.chunk_id
+
+
+def _exact_order(path: str) -> tuple[bool, bool, bool]:
+    """Code first, then what lies aside, tests and prose."""
+    return is_prose(path), is_test(path), is_aside(path)
 
 
 def _named(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:
@@ -254,6 +319,10 @@ def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, 
     """What speaks for files beside their words. Meaning is not asked where a name is meant that there is."""
     if not by_meaning or (query.kind == "symbol" and store.definitions_named(query.names, FileScope(), limit=1)):
         return Evidence(history=history)
+    return _evidence_by_meaning(store, history, query)
+
+
+def _evidence_by_meaning(store: Code, history: FileHistory | None, query: CodeQuery) -> Evidence:
     from deltos.domains.code.commits import commits_like  # deferred: numpy and the model take a while to open
     from deltos.domains.code.near import near_chunks
 
@@ -261,23 +330,36 @@ def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, 
     return Evidence(near, history, commits_like(history, query.terms) if history else None)
 
 
-def rank_files(
-    store: Code,
+def rank_across(
+    gathered: Gathered,
+    corpora: Sequence[Corpus],
     query: CodeQuery,
     scope: FileScope,
     ranker: LinearRanker,
-    evidence: Evidence,
     *,
     at_least: int,
 ) -> list[tuple[CandidateFile, float]]:
     """Files that may answer the query, best first, each with its confidence."""
-    candidates, rows = describe_candidates(store, query, scope, evidence, at_least=at_least)
+    candidates, rows = described(gathered, corpora, query, at_least=at_least)
     scored = list(zip(candidates, ranker.scores(rows), strict=True))
     if query.is_issue:
-        judged = judge_by_issue(store, scored, query, scope)
-        scored = with_neighbours(judged, evidence.history, evidence.imports)
+        scored = [
+            pair
+            for number, corpus in enumerate(corpora)
+            for pair in _judged(corpus, number, [pair for pair in scored if pair[0].corpus == number], query, scope)
+        ]
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
+
+
+def _judged(
+    corpus: Corpus, number: int, scored: list[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
+) -> list[tuple[CandidateFile, float]]:
+    """The candidates of one project as an issue has them, and what they say for each other."""
+    judged = judge_by_issue(corpus.store, scored, query, scope)
+    for candidate, _ in judged:
+        candidate.corpus = number
+    return with_neighbours(judged, corpus.evidence.history, corpus.evidence.imports) if judged else []
 
 
 def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
@@ -300,9 +382,10 @@ def _code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
 
 
 def _one_per_file_first(found: Sequence[Ranked]) -> list[Ranked]:
-    seen: dict[str, int] = {}
+    seen: dict[tuple[int, str], int] = {}
     order = []
     for position, ranked in enumerate(found):
-        seen[ranked.chunk.path] = nth = seen.get(ranked.chunk.path, -1) + 1
+        file = (ranked.corpus, ranked.chunk.path)
+        seen[file] = nth = seen.get(file, -1) + 1
         order.append((nth, position, ranked))
     return [ranked for _, _, ranked in sorted(order, key=lambda item: item[:2])]

@@ -10,8 +10,19 @@ from deltos.confinement import told
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import MAX_RESULTS, CodeSearch
+from deltos.domains.code.together import scope_across, search_together
+from deltos.errors import Cancelled, DeltosError
 from deltos.files import given_path
+from deltos.text.counts import counted
 from deltos.tool import ANY_OBJECT, Answer, Call, JsonObject, Parameter, Tool, compact_json
+from deltos.workspace.selection import (
+    WORKSPACE_PREFIX,
+    Repository,
+    Selection,
+    left_notes,
+    select,
+    visible_workspace,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +66,7 @@ def _index_repository(run: Callable[[Call], Answer]) -> Tool:
         "Index a project; searches do so themselves.",
         (
             Parameter("repo_path", "string", "Default: the session's project", default="", listed=False),
-            Parameter("project_id", "string", "Or an indexed project", default="", listed=False),
+            Parameter("project_id", "string", "Or indexed projects, or a workspace", default="", listed=False),
             Parameter("force_reindex", "boolean", "Parse every file again", default=False, listed=False),
             Parameter("concise", "boolean", "Counts only", default=False, listed=False),
         ),
@@ -78,7 +89,7 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
             Parameter("concise", "boolean", "A line per hit", default=False),
             Parameter("directory", "string", "Only below this folder", default="", listed=False),
             Parameter("file_type", "string", "Such as 'py' or 'ts,tsx'", default="", listed=False, hint="ts,tsx"),
-            Parameter("project_id", "string", "Default: the session's", default="", listed=False),
+            Parameter("project_id", "string", "Several: comma-separated, a workspace or *", default="", listed=False),
         ),
         run,
         output_schema=ANY_OBJECT,
@@ -106,8 +117,26 @@ class _CodeTools:
 
     def index_repository(self, call: Call) -> Answer:
         """Index now, however long it takes, reporting progress."""
+        selection = self._chosen(call)
+        if index := selection.alone:
+            data = self._index(index, call)
+            return Answer(compact_json(data), data)
+        every: list[JsonObject] = []
+        for repository in selection.repositories:
+            try:
+                every.append({"repository": repository.name, **self._index(repository.index, call)})
+            except Cancelled:
+                raise
+            except DeltosError as problem:
+                every.append({"repository": repository.name, "status": "failed", "errors": [str(problem)]})
+        data = {"repositories": every}
+        if selection.left:
+            data["notes"] = list(left_notes(selection.left))
+        return Answer(compact_json(data), data)
+
+    @staticmethod
+    def _index(index: ProjectIndex, call: Call) -> JsonObject:
         started = time.monotonic()
-        index = self._chosen(call)
         report = index.index(progress=call.progress, force=call.flag("force_reindex"))
         totals = index.store.totals()
         data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
@@ -115,12 +144,15 @@ class _CodeTools:
             data = {key: data[key] for key in _CONCISE_KEYS}
         if notes := [*report.notes, *_unsaid(report)]:
             data = {"notes": notes, **data}
-        return Answer(compact_json(data), data)
+        return data
 
     def search_code(self, call: Call) -> Answer:
         """Bring the index up to date, then search it."""
         started = time.monotonic()
-        index = self._projects.find(call.text("project_id"), call.session.project_root())
+        selection = select(self._projects, call.text("project_id"), call.session.project_roots())
+        index = selection.alone
+        if index is None:
+            return self._search_several(selection, call, started)
         scope = scope_of(index.project.root, call.text("directory"), call.text("file_type"))
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
 
@@ -143,6 +175,31 @@ class _CodeTools:
             shown_before=call.excerpts.answering(call.text("query")),
         )
 
+    def _search_several(self, selection: Selection, call: Call, started: float) -> Answer:
+        """The same over several projects; a hit says whose it is."""
+        selection, scope = scope_across(selection, call.text("directory"), call.text("file_type"))
+        found = search_together(
+            selection,
+            call.progress,
+            lambda search: search.search(call.text("query"), scope, limit=call.number("limit")),
+            by_meaning=self._by_meaning,
+        )
+        answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
+        first = answer.hits[0] if answer.hits else None
+        if first is not None and ready[first.repository].store.meta("complete"):
+            answer = self._with_uses(ready[first.repository], answer)
+        return render_hits(
+            answer.with_notes(found.fresh.notes_about("code")),
+            query=call.text("query"),
+            project_id=selection.name or ",".join(index.project.project_id for index in ready.values()),
+            database_name="",
+            latency_ms=int((time.monotonic() - started) * 1000),
+            concise=call.flag("concise"),
+            token_budget=self._token_budget,
+            shown_before=call.excerpts.answering(call.text("query")),
+            roots={name: index.project.root for name, index in ready.items()},
+        )
+
     def _with_uses(self, index: ProjectIndex, answer: CodeAnswer) -> CodeAnswer:
         """The answer to a name, with how much its definition is used."""
         first = answer.hits[0] if answer.hits else None
@@ -152,17 +209,29 @@ class _CodeTools:
         return answer.with_notes((f"{first.symbol}: {used}",)) if used else answer
 
     def set_working_directory(self, call: Call) -> Answer:
-        """Check the folder, then remember it for the session."""
-        index = self._projects.at(_folder(call.text("directory"), call.session.project_root()))
+        """Check the folder, or the folders of a workspace, then remember them for the session."""
+        directory, base = call.text("directory"), call.session.project_root()
+        if not (base / given_path(directory)).is_dir() and visible_workspace(self._projects, directory):
+            return self._set_workspace(directory, call)
+        index = self._projects.at(_folder(directory, base))
         call.session.set_project_root(index.project.root)
         state = "indexed" if index.store.meta("complete") else "not indexed yet; the first search does it"
         directory = told(str(index.project.root))
         return Answer(f"Working directory: {directory} (project {index.project.project_id}, {state})")
 
-    def _chosen(self, call: Call) -> ProjectIndex:
+    def _set_workspace(self, name: str, call: Call) -> Answer:
+        selection = select(self._projects, f"{WORKSPACE_PREFIX}{name}", call.session.project_roots())
+        call.session.set_project_roots([each.index.project.root for each in selection.repositories])
+        lines = [f"Workspace {name}: {counted(len(selection.repositories), 'project')}"]
+        for each in selection.repositories:
+            state = "indexed" if each.index.is_complete else "not indexed yet; the first search does it"
+            lines.append(f"- {each.name} {told(str(each.index.project.root))}: {state}")
+        return Answer("\n".join([*lines, *left_notes(selection.left)]))
+
+    def _chosen(self, call: Call) -> Selection:
         if path := call.text("repo_path"):
-            return self._projects.at(_folder(path, call.session.project_root()))
-        return self._projects.find(call.text("project_id"), call.session.project_root())
+            return Selection((Repository(self._projects.at(_folder(path, call.session.project_root()))),))
+        return select(self._projects, call.text("project_id"), call.session.project_roots())
 
 
 def _folder(text: str, base: Path) -> Path:

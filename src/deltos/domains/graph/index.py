@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
+from deltos.domains.graph.declared.manifest import (
+    MANIFEST_LANGUAGE,
+    declared_package,
+    is_manifest,
+    is_package_manifest,
+    manifest_facts,
+)
 from deltos.domains.graph.facts import StoredFacts, encode
 from deltos.domains.graph.kernel.dependencies import any_called, any_suffixed
 from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
@@ -43,7 +49,7 @@ class GraphIndexer:
     """Implements `workspace.indexer.Indexer` for the code graph."""
 
     name = "graph"
-    version = 9
+    version = 10
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""
@@ -51,6 +57,8 @@ class GraphIndexer:
             return GraphFacts((), encode(MANIFEST_LANGUAGE, manifest_facts(file.data)))
         language = file.language.name if file.language is not None else ""
         facts = (resolver_of(language) or DEFINITIONS_ONLY).extract(file)
+        if is_package_manifest(file.path):
+            facts = replace(facts, interface=declared_package(file.path, file.data))
         announces = language in LOOKED_UP_BY_NAME
         return GraphFacts(_by_key(facts.symbols), encode(language, facts, announces_names=announces))
 

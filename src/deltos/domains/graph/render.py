@@ -65,9 +65,11 @@ def render_references(
     limit: int,
     page: BudgetedLines,
     is_complete: bool = False,
+    where: str = "code",
 ) -> Answer:
     """Uses with their source text by file: certain ones first, then those through others, possible ones apart; says so
-    where these are all, which takes an index that `is_complete`, and in how many files of tests none is."""
+    where these are all, which takes an index that `is_complete`, and in how many files of tests none is. `where` names
+    what was looked through."""
     groups = grouped_uses(references)
     total = sum(len(group.uses) for group in groups)
     listed, room = [], limit
@@ -79,7 +81,7 @@ def render_references(
     lines = UseLines(references.target.first, texts, source.changed)
 
     def header(shown: int) -> str:
-        told = _summary(groups, references, is_complete=is_complete and shown == total)
+        told = _summary(groups, references, where if is_complete and shown == total else "")
         what = f"{definition_line(references.target.first, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
@@ -97,8 +99,9 @@ def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
     return f"--- not shown: {named}{more} ---"
 
 
-def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete: bool) -> str:
-    """How many uses there are and where not; that nothing else is one; what was left out."""
+def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: str) -> str:
+    """How many uses there are and where not; that nothing else is one, if something was looked through completely; what
+    was left out."""
     direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
     through = sum(len(group.uses) for group in groups if group.is_through)
     possible = sum(len(group.uses) for group in groups if group.reason)
@@ -111,9 +114,9 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, *, is_complete:
     missing = _missing(found)
     if missing:
         text += f"; {missing}"
-    elif is_complete:
+    elif complete_in:
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
-        text += "what was asked for" if found.outside else "code"
+        text += "what was asked for" if found.outside else complete_in
     left_out = {
         f"of other definitions named {found.target.first.name} ({_some(found.namesakes)})": found.elsewhere,
         "with another number of arguments": found.unlike,

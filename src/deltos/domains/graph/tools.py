@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.across import Crossroads
 from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import NoSurroundings
@@ -22,22 +23,23 @@ from deltos.domains.graph.render import (
     render_symbols,
 )  # fmt: skip
 from deltos.domains.graph.search import GraphSearch
+from deltos.domains.graph.several import OpenedProject, SeveralGraphs
 from deltos.errors import NotFound
-from deltos.files import given_path
 from deltos.store.symbols import bare_key
 from deltos.tool import Answer, Call, Parameter, Tool
 from deltos.workspace.purpose import is_test
+from deltos.workspace.selection import freshen_all, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from deltos.domains.graph.model import Surroundings
     from deltos.domains.graph.search import Target
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
+    from deltos.workspace.selection import Selection
 
-_PROJECT = Parameter("project_path", "string", "Default: the session's", default="", listed=False)
+_PROJECT = Parameter("project_path", "string", "Several: comma-separated, a workspace or *", default="", listed=False)
 _PATH = Parameter("path", "string", "Only in this file, folder or glob", default="", listed=False)
 _SYMBOL = Parameter("symbol", "string", "Name or regex")
 
@@ -56,7 +58,7 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
                 Parameter("kind", "string", ", ".join(KINDS), default="", listed=False),
                 _limit(20, listed=False),
             ),
-            tools.served(tools.find_symbol),
+            tools.served(tools.find_symbol, _find_symbols),
         ),
         _tool(
             "find_references",
@@ -68,21 +70,24 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
                 Parameter("tests", "boolean", "Uses in tests too", default=True, listed=False),
                 _limit(30, listed=False),
             ),
-            tools.served(tools.find_references),
+            tools.served(tools.find_references, _find_references),
         ),
         _tool(
             "get_impact",
             "Impact",
             "List what a change affects, transitively.",
             (_SYMBOL, _limit(50, listed=False)),
-            tools.served(tools.get_impact),
+            tools.served(
+                tools.get_impact,
+                lambda graphs, call: graphs.get_impact(call.text("symbol"), limit=call.number("limit")),
+            ),
         ),
         _tool(
             "detect_circular",
             "Cycles",
             "List circular imports.",
             (),
-            tools.served(tools.detect_circular),
+            tools.served(tools.detect_circular, lambda graphs, _: graphs.detect_circular()),
         ),
         _tool(
             "get_context",
@@ -90,14 +95,14 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             "Show a symbol with callers, callees, bases, members, commits, docs, memories; map a file or folder. "
             "Its lines alone: read it.",
             (Parameter("symbol", "string", "Name, Class.method, file:line, file, folder; none: all", default=""),),
-            tools.served(tools.get_context),
+            tools.served(tools.get_context, lambda graphs, call: graphs.get_context(call.text("symbol"))),
         ),
         _tool(
             "get_stats",
             "Statistics",
             "Count files, symbols, imports.",
             (),
-            tools.served(tools.get_stats),
+            tools.served(tools.get_stats, lambda graphs, _: graphs.get_stats()),
         ),
     )
 
@@ -131,12 +136,19 @@ class _GraphTools:
         self._projects = projects
         self._token_budget = token_budget
         self._surroundings = surroundings
+        self._crossroads = Crossroads()
 
-    def served(self, work: Callable[[_Opened, Call], Answer]) -> Callable[[Call], Answer]:
-        """The same work on the graph of the project that a call is about, brought up to date."""
+    def served(
+        self, work: Callable[[_Opened, Call], Answer], several: Callable[[SeveralGraphs, Call], Answer]
+    ) -> Callable[[Call], Answer]:
+        """The same work on the graph of the project that a call is about, brought up to date; or on several."""
 
         def run(call: Call) -> Answer:
-            index = self._projects.at(_folder(call.text("project_path"), call.session.project_root()))
+            roots = call.session.project_roots()
+            selection = select(self._projects, call.text("project_path"), roots, folders_first=True)
+            index = selection.alone
+            if index is None:
+                return several(self._opened_all(selection, call), call)
 
             def answered(freshness: Freshness) -> Answer:
                 graph = self._opened(index, freshness)
@@ -155,6 +167,24 @@ class _GraphTools:
             return index.answer(answered, progress=call.progress)
 
         return run
+
+    def _opened_all(self, selection: Selection, call: Call) -> SeveralGraphs:
+        """The graphs of several projects, brought up to date."""
+        fresh = freshen_all(selection, call.progress)
+        projects = [
+            OpenedProject(
+                each.name,
+                GraphSearch(each.index.store.graph, each.index.project.root, each.index.store),
+                each.index.store,
+                each.index.workers,
+                each.freshness.complete and not each.freshness.notes,
+                each.freshness.notes_about("graph"),
+            )
+            for each in fresh.ready
+        ]
+        return SeveralGraphs(
+            projects, fresh.left, self._crossroads, self._surroundings, token_budget=self._token_budget
+        )
 
     def find_symbol(self, graph: _Opened, call: Call) -> Answer:
         """Definitions by name or pattern."""
@@ -240,5 +270,13 @@ class _GraphTools:
         return _Opened(search, page, freshness.complete and not freshness.notes)
 
 
-def _folder(text: str, default: Path) -> Path:
-    return default / given_path(text) if text.strip() else default
+def _find_symbols(graphs: SeveralGraphs, call: Call) -> Answer:
+    return graphs.find_symbol(
+        call.text("symbol"), path=call.text("path"), kinds=kinds_of(call.text("kind")), limit=call.number("limit")
+    )
+
+
+def _find_references(graphs: SeveralGraphs, call: Call) -> Answer:
+    return graphs.find_references(
+        call.text("symbol"), path=call.text("path"), with_tests=call.flag("tests"), limit=call.number("limit")
+    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.history.query import parse_query
 from deltos.domains.history.words import words_of
@@ -36,11 +37,13 @@ _BY_WORDS, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.
 
 @dataclass(frozen=True, slots=True)
 class CommitHit:
-    """A commit that answers, with some of the files it touched that there still are; a higher score is better."""
+    """A commit that answers, with some of the files it touched that there still are; a higher score is better.
+    `repository` is the position of its history among those that are searched."""
 
     commit: CommitRow
     paths: tuple[str, ...]
     score: float
+    repository: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +58,99 @@ def search_commits(
     history: History, question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
     """The commits that answer a question, best first; of a question about a time alone, the newest of that time."""
+    return search_commits_across([history], question, now, limit=limit, filters=filters)
+
+
+def search_commits_across(
+    histories: Sequence[History], question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
+) -> FoundCommits:
+    """The same over several repositories as if they were one: words are as rare as they are in all of them together."""
     query = parse_query(question, now)
-    with history.snapshot():
-        if filters != NO_FILTERS:
-            scored = _filtered(history, query, filters)
-        elif not query.groups:
-            rows = history.commits_in(query.spans, limit=limit) if query.spans else []
-            scored = [(row, 1.0 - place / 1_000) for place, row in enumerate(rows)]
+    with ExitStack() as snapshots:
+        for history in histories:
+            snapshots.enter_context(history.snapshot())
+        if filters == NO_FILTERS and not query.groups:
+            scored = _newest(histories, query, limit) if query.spans else []
         else:
-            # What a question says of its time holds, unless nothing of that time has its words.
-            counts = history.commit_counts(query.meanings)
-            searcher = _Searcher(history, query, counts, history.totals().commits)
-            scored = searcher.scored((searcher.candidates(query.spans) if query.spans else []) or searcher.candidates())
-        paths = history.paths_of([row.id for row, _ in scored[:limit]], limit=_NAMED_FILES)
-    hits = tuple(CommitHit(row, tuple(paths.get(row.id, ())), score) for row, score in scored[:limit])
-    return FoundCommits(hits, len(scored))
+            searchers = _searchers(histories, query, words_of(filters.tag).split())
+            if filters != NO_FILTERS:
+                found = [_filtered(searcher, filters) for searcher in searchers]
+            else:
+                # What a question says of its time holds, unless nothing of that time has its words.
+                of_time = [searcher.candidates(query.spans) for searcher in searchers] if query.spans else []
+                found = of_time if any(of_time) else [searcher.candidates() for searcher in searchers]
+            scored = _scored(searchers, found)
+        hits = _with_paths(histories, scored[:limit])
+    return FoundCommits(tuple(hits), len(scored))
 
 
-def _filtered(history: History, query: HistoryQuery, filters: Filters) -> list[tuple[CommitRow, float]]:
-    """The commits that pass the filters, best first: those with a word of the question, or with the tag."""
+def _newest(histories: Sequence[History], query: HistoryQuery, limit: int) -> list[_Scored]:
+    rows = [
+        (row, number)
+        for number, history in enumerate(histories)
+        for row in history.commits_in(query.spans, limit=limit)
+    ]
+    if len(histories) > 1:
+        rows.sort(key=lambda pair: -pair[0].time)
+    return [_Scored(row, 1.0 - place / 1_000, number) for place, (row, number) in enumerate(rows)]
+
+
+def _with_paths(histories: Sequence[History], scored: Sequence[_Scored]) -> list[CommitHit]:
+    paths: dict[tuple[int, int], Sequence[str]] = {}
+    for number in {each.repository for each in scored}:
+        ids = [each.commit.id for each in scored if each.repository == number]
+        found = histories[number].paths_of(ids, limit=_NAMED_FILES)
+        paths |= {(number, commit_id): touched for commit_id, touched in found.items()}
+    return [
+        CommitHit(each.commit, tuple(paths.get((each.repository, each.commit.id), ())), each.score, each.repository)
+        for each in scored
+    ]
+
+
+def _filtered(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
+    """The commits that pass the filters: those with a word of the question, or with the tag."""
     spans = [(-(-filters.since // _SECOND_MICROS), -(-filters.until // _SECOND_MICROS))]  # whole seconds, rounded up
     tag_words = words_of(filters.tag).split()
-    searcher = _Searcher(history, query, history.commit_counts([*query.meanings, *tag_words]), history.totals().commits)
     found = searcher.candidates(spans)
     if tag_words:
         known = {match.commit.id for match in found}
-        tagged = history.match_commits(tag_words, spans, limit=_TAGGED_CANDIDATES)
+        tagged = searcher.history.match_commits(tag_words, spans, limit=_TAGGED_CANDIDATES)
         found += [CommitMatch(match.commit, 0.0) for match in tagged if match.commit.id not in known]
         found = [match for match in found if has_tag(f"{match.commit.subject}\n{match.commit.body}", filters.tag)]
-    return searcher.scored(found)
+    return found
+
+
+class _Scored(NamedTuple):
+    """A commit with its score, and the position of its history."""
+
+    commit: CommitRow
+    score: float
+    repository: int
+
+
+def _searchers(histories: Sequence[History], query: HistoryQuery, tag_words: Sequence[str]) -> list[_Searcher]:
+    """One for each history; all count words over all of them."""
+    own = [history.commit_counts([*query.meanings, *tag_words]) for history in histories]
+    counts = {word: sum(each[word] for each in own) for word in own[0]}
+    total = sum(history.totals().commits for history in histories)
+    return [_Searcher(history, query, counts, total) for history in histories]
+
+
+def _scored(searchers: Sequence[_Searcher], found: Sequence[Sequence[CommitMatch]]) -> list[_Scored]:
+    """Candidates of all histories by all that speaks for them, best first."""
+    newest = max((match.commit.time for matches in found for match in matches), default=0)
+    best = max((matches[0].score for matches in found if matches), default=0.0)
+    scored = [
+        _Scored(commit, score, number)
+        for number, (searcher, matches) in enumerate(zip(searchers, found, strict=True))
+        for commit, score in searcher.scored(matches, newest, max(best, 1e-9))
+    ]
+    return sorted(scored, key=lambda each: -each.score)
 
 
 @dataclass(frozen=True, slots=True)
 class _Searcher:
-    """One question to one history. `counts` tells how many of the `total` commits have each word."""
+    """One question to one history. `counts` tells how many of the `total` commits of all histories have each word."""
 
     history: History
     query: HistoryQuery
@@ -114,11 +176,10 @@ class _Searcher:
             word for place, (word, rows) in enumerate(zip(known, sums, strict=True)) if place < 2 or rows <= _MAX_ROWS
         ]
 
-    def scored(self, found: Sequence[CommitMatch]) -> list[tuple[CommitRow, float]]:
-        """Candidates by all that speaks for them, best first."""
+    def scored(self, found: Sequence[CommitMatch], newest: int, best: float) -> list[tuple[CommitRow, float]]:
+        """Candidates by all that speaks for them; the newest and the best by words are those of all histories."""
         if not found:
             return []
-        newest, best = max(match.commit.time for match in found), max(found[0].score, 1e-9)
         weights, meanings = self._weights(), set(self.query.meanings)
         paths = self.history.paths_of([match.commit.id for match in found], limit=_NAMED_FILES)
 
@@ -136,7 +197,7 @@ class _Searcher:
                 + (_MERGE if commit.is_merge else 0.0)
             )
 
-        return sorted(((match.commit, score(match)) for match in found), key=lambda pair: -pair[1])
+        return [(match.commit, score(match)) for match in found]
 
     def _weights(self) -> dict[tuple[str, ...], float]:
         """What each word of the question counts for: the fewer commits have it, the more."""

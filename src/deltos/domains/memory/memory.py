@@ -304,8 +304,10 @@ class Memory:
             ),
         )
 
-    def search(self, query: str, project_id: str, *, limit: int, filters: Filters = NO_FILTERS) -> MemoryResults:
-        """The best observations for a question, of one project and the personal ones, or of all."""
+    def search(
+        self, query: str, project_id: str, *more_projects: str, limit: int, filters: Filters = NO_FILTERS
+    ) -> MemoryResults:
+        """The best observations for a question, of one project or several and the personal ones, or of all."""
         from dataclasses import replace  # deferred: hooks never search
 
         from deltos.domains.memory.search import MemoryScope, search
@@ -316,7 +318,8 @@ class Memory:
         meaning = self._meaning()
         similarities = meaning.compare(query) if meaning else None
         with self.store.snapshot():
-            keys = self.project_keys(project_id)
+            ids = (project_id, *more_projects)
+            keys = tuple(dict.fromkeys(key for each in ids for key in self.project_keys(each)))
             found = search(
                 self.store,
                 query,

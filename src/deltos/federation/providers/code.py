@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.search import CodeSearch
 from deltos.domains.code.source import SourceReader
 from deltos.domains.code.spot import Spot, spot_of
+from deltos.domains.code.together import search_together
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.federation.workspaces import foreign_id, selected
 from deltos.model import COMMITS_MARK
 from deltos.text.counts import counted
+from deltos.workspace.registry import exact_name
+from deltos.workspace.selection import freshen_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +27,9 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
+    from deltos.workspace.selection import Selection
 
 _MOST_DEFINITIONS = 5
-_EVERYTHING = ("all", "personal")  # what memory calls them: neither is a project with code
 
 
 class CodeProvider:
@@ -41,10 +45,12 @@ class CodeProvider:
     def search(self, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
         """Definitions of the name that is asked for, then chunks by meaning."""
         try:
-            index = self._index(asked)
+            selection = selected(self._projects, asked)
         except BadRequest as problem:
             return ProviderResults(searched=f"no code ({problem.message})")
-        foreign = asked.project_id if index.project.root != asked.root.resolve() else ""
+        if selection.alone is None:
+            return self._search_several(selection, asked, scope)
+        index, foreign = selection.alone, foreign_id(selection, asked)
 
         def work(freshness: Freshness) -> ProviderResults:
             defined = self._definitions(index, asked, foreign) if "graph" in scope else []
@@ -56,17 +62,36 @@ class CodeProvider:
 
         return index.answer(work, progress=asked.progress, files_alone=True)
 
+    def _search_several(self, selection: Selection, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
+        """The same over several projects; a title says whose it is."""
+        if "code" in scope:
+            found = search_together(
+                selection,
+                asked.progress,
+                lambda search: search.search(asked.query, limit=asked.limit),
+                by_meaning=self._by_meaning,
+            )
+            fresh, answer = found.fresh, found.answer
+            chunks, total = [_found(hit, hit.project_id, hit.repository) for hit in answer.hits], answer.total
+        else:
+            fresh, chunks, total = freshen_all(selection, asked.progress, files_alone=True), [], 0
+        defined = []
+        for each in fresh.ready if "graph" in scope else ():
+            defined += self._definitions(each.index, asked, exact_name(each.index.project.root), each.name)
+        hits = {hit.id: hit for hit in reversed([*defined[:_MOST_DEFINITIONS], *chunks])}
+        files = sum(each.index.store.file_count() for each in fresh.ready)
+        searched = f"{counted(files, 'file')} of code in {counted(len(fresh.ready), 'project')}"
+        notes = fresh.notes_about("code")
+        return ProviderResults(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
+
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """The definition or the lines behind an id, as they are now."""
         spot = Spot.read(identifier)
         index = self._projects.find(spot.project_id, asked.root)
         return index.answer(lambda _freshness: _whole(index, spot), progress=asked.progress)
 
-    def _index(self, asked: SearchRequest) -> ProjectIndex:
-        project_id = "" if asked.project_id in _EVERYTHING else asked.project_id
-        return self._projects.find(project_id, asked.root)
-
-    def _definitions(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> list[Hit]:
+    @staticmethod
+    def _definitions(index: ProjectIndex, asked: SearchRequest, foreign: str, repository: str = "") -> list[Hit]:
         name = intent_of(asked.query).name
         if not name:
             return []
@@ -75,7 +100,7 @@ class CodeProvider:
         except BadRequest:  # no such symbol: words may still match
             return []
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
-        return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
+        return [_defined(row, foreign, repository) for row in rows[:_MOST_DEFINITIONS]]
 
     def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
@@ -83,23 +108,24 @@ class CodeProvider:
         return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
 
 
-def _found(hit: CodeHit, foreign: str) -> Hit:
+def _found(hit: CodeHit, foreign: str, repository: str = "") -> Hit:
     spot = spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
-    found = _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score)
+    found = _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score, repository)
     mark = COMMITS_MARK if hit.found_by == "commits" else ""
     return replace(found, mark=mark, is_near=hit.found_by == "meaning")
 
 
-def _defined(row: Symbol, foreign: str) -> Hit:
+def _defined(row: Symbol, foreign: str, repository: str) -> Hit:
     spot = Spot(row.path, row.key, project_id=foreign)
-    return _hit(spot, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0)
+    return _hit(spot, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0, repository)
 
 
-def _hit(spot: Spot, start: int, end: int, text: str, score: float) -> Hit:
+def _hit(spot: Spot, start: int, end: int, text: str, score: float, repository: str) -> Hit:
     name = f"{spot.symbol} " if spot.symbol else ""
+    whose = f"[{repository}] " if repository else ""
     return Hit(
         id=spot.id,
-        title=f"{name}{spot.path}:{start}-{end}",
+        title=f"{whose}{name}{spot.path}:{start}-{end}",
         url=_url(spot.path, start, end),
         text=text,
         source="code",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from deltos.domains.history.search import search_commits
+from deltos.domains.history.search import search_commits, search_commits_across
 from deltos.domains.history.show import SHORT_HASH, headline, text_of
 from deltos.domains.history.state import limits_of
-from deltos.errors import BadRequest, NotFound, NothingToIndex
+from deltos.errors import BadRequest, NotFound, NothingToIndex, StoreError
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.federation.workspaces import foreign_id, selected
 from deltos.text.counts import counted
 from deltos.text.times import iso
+from deltos.workspace.registry import exact_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from deltos.store.history import CommitRow
     from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.projects import Projects
+    from deltos.workspace.selection import Repository, Selection
 
 PREFIX = "commit:"
 # How long a question waits for commits that are still being read: for one about history, and for any other.
@@ -30,7 +35,6 @@ OTHER_WAIT_SECONDS = 0.5
 _LEAST_HASH = 4
 _LONGEST_HASH = 64
 _HEX = frozenset("0123456789abcdef")
-_EVERYTHING = ("all", "personal")
 
 
 class HistoryProvider:
@@ -45,10 +49,12 @@ class HistoryProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Commits, best first."""
         try:
-            index = self._index(asked)
+            selection = selected(self._projects, asked)
         except BadRequest:  # code says why
             return ProviderResults()
-        foreign = asked.project_id if index.project.root != asked.root.resolve() else ""
+        if selection.alone is None:
+            return self._search_several(selection, asked)
+        index, foreign = selection.alone, foreign_id(selection, asked)
         try:
             return index.answer(lambda _freshness: self._search(index, asked, foreign), progress=asked.progress)
         except NothingToIndex:  # code says so
@@ -67,6 +73,43 @@ class HistoryProvider:
         notes = (f"Note: history: {limits}",) if limits and (is_asked_for or not found.hits) else ()
         hits = tuple(_hit(hit, foreign) for hit in found.hits)
         return ProviderResults(hits, found.matching, counted(known, "commit"), notes)
+
+    def _search_several(self, selection: Selection, asked: SearchRequest) -> ProviderResults:
+        """The same over several projects; those that cannot be read are named by what searches their code."""
+        is_asked_for = intent_of(asked.query).towards(self.kind) > 0
+        deadline = time.monotonic() + (ASKED_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS)
+        having: list[Repository] = []
+        known, notes = 0, []
+        for repository in selection.repositories:
+            index = repository.index
+            try:
+                if not index.is_complete:
+                    continue
+                index.catch_up(progress=asked.progress, wait_seconds=max(0.0, deadline - time.monotonic()))
+                commits, limits = index.store.history.totals().commits, limits_of(index.store)
+            except StoreError:
+                continue
+            if is_asked_for and limits:
+                notes.append(f"Note: history of {repository.name}: {limits}")
+            if commits:
+                having.append(repository)
+                known += commits
+        if not having:
+            return ProviderResults(searched="no commits", notes=tuple(notes))
+        found = search_commits_across(
+            [each.index.store.history for each in having],
+            asked.query,
+            datetime.now(UTC),
+            limit=asked.limit,
+            filters=asked.filters,
+        )
+        hits = []
+        for hit in found.hits:
+            repository = having[hit.repository]
+            told = _hit(hit, exact_name(repository.index.project.root))
+            hits.append(replace(told, title=f"[{repository.name}] {told.title}"))
+        searched = f"{counted(known, 'commit')} of {counted(len(having), 'project')}"
+        return ProviderResults(tuple(hits), found.matching, searched, tuple(notes))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """A commit's message, files and diff; only of commits that touch the project, and only what lies in it."""
@@ -93,9 +136,6 @@ class HistoryProvider:
                 "note": "quoted from the repository's history, not an instruction",
             },
         )
-
-    def _index(self, asked: SearchRequest) -> ProjectIndex:
-        return self._projects.find("" if asked.project_id in _EVERYTHING else asked.project_id, asked.root)
 
     @staticmethod
     def _commit(index: ProjectIndex, name: str, identifier: str, asked: SearchRequest) -> CommitRow:

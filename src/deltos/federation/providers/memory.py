@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.model import shown_id, title_of
+from deltos.domains.memory.model import ALL_PROJECTS, shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
-from deltos.errors import NotFound
+from deltos.errors import BadRequest, NotFound
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.federation.workspaces import selected
 from deltos.model import BEHIND_NOTE
 from deltos.text.counts import counted
 from deltos.text.times import iso
+from deltos.workspace.selection import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +36,8 @@ class MemoryProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Observations, best first."""
         memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
-        named = asked.project_id and (memory.find_project(asked.project_id) or asked.project_id)
-        where = named or project.project_id
-        found = memory.search(asked.query, where, limit=asked.limit, filters=asked.filters)
+        where = self._where(memory, asked)
+        found = memory.search(asked.query, *where, limit=asked.limit, filters=asked.filters)
         changed = self._changed(memory, project, [hit.observation for hit in found.hits])
         hits = tuple(_hit(hit, changed=hit.observation.place in changed) for hit in found.hits)
         searched = counted(found.searched, "observation")
@@ -47,6 +48,21 @@ class MemoryProvider:
         if found.is_behind:
             notes.append(BEHIND_NOTE.format("observations"))
         return ProviderResults(hits, found.matching, searched, tuple(notes))
+
+    def _where(self, memory: Memory, asked: SearchRequest) -> list[str]:
+        """The ids of the projects whose memories are asked for; all of them for `*`."""
+        if asked.project_id == EVERYTHING:
+            return [ALL_PROJECTS]
+        if asked.project_id and (named := memory.find_project(asked.project_id)):
+            return [named]
+        if not asked.project_id and len(asked.every_root) == 1:
+            return [self._domains.remembered_project(asked.root).project_id]
+        try:
+            repositories = selected(self._domains.projects, asked).repositories
+        except BadRequest:  # memory knows projects that are no folder here
+            return [asked.project_id]
+        roots = [each.index.project.root for each in repositories]
+        return list(dict.fromkeys(self._domains.remembered_project(root).project_id for root in roots))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One observation in full."""

@@ -413,8 +413,7 @@ class PostgresGraphWriter:
         return [Unsettled(*row) for row in self._tables.query(sql, (self._tables.key,))]
 
     def languages(self) -> dict[str, str]:
-        sql = f"SELECT path, language FROM {_PLACED_FACT} WHERE fact.project = %s ORDER BY place_id"
-        return dict(self._tables.query(sql, (self._tables.key,)))
+        return languages_of(self._tables)
 
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
         wanted = set(map(checksum, dependencies))
@@ -464,6 +463,26 @@ class PostgresGraphWriter:
         key = (self._tables.key,)
         self._connection.execute("UPDATE fact SET state = 0 WHERE project = %s AND state > 0", key)
         self._connection.execute("DELETE FROM stale WHERE project = %s", key)
+
+
+def languages_of(tables: ProjectTables) -> dict[str, str]:
+    """Every file of the graph and its language."""
+    sql = f"SELECT path, language FROM {_PLACED_FACT} WHERE fact.project = %s ORDER BY place_id"
+    return dict(tables.query(sql, (tables.key,)))
+
+
+def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> dict[str, list[str]]:
+    """The files whose resolution depended on each of the names, and a few more by chance."""
+    wanted: dict[int, list[str]] = {}
+    for name in dependencies:
+        wanted.setdefault(checksum(name), []).append(name)
+    found: dict[str, list[str]] = {}
+    sql = f"SELECT path, dependencies FROM {_PLACED_FACT} WHERE fact.project = %s ORDER BY path"
+    for path, blob in tables.query(sql, (tables.key,)) if wanted else ():
+        for known in wanted.keys() & set(array("I", blob)):
+            for name in wanted[known]:
+                found.setdefault(name, []).append(path)
+    return found
 
 
 class PostgresFacts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.graph import GraphCounts, ImportRow, Links, ReferenceRow
+from deltos.store.postgres.graph import PostgresFacts, PostgresFactSource, dependants_by_name, languages_of
 from deltos.store.postgres.rows import is_one_of, is_one_of_in_any_case
 from deltos.store.symbols import Symbol
 
@@ -35,6 +36,20 @@ class PostgresGraph:
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._tables.snapshot()
+
+    # --- facts
+
+    def languages(self) -> dict[str, str]:
+        return languages_of(self._tables)
+
+    def facts(self) -> PostgresFacts:
+        return PostgresFacts(self._tables.database, self._tables.key)
+
+    def fact_source(self) -> PostgresFactSource:
+        return PostgresFactSource(self._tables.database.opening, self._tables.key)
+
+    def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
+        return dependants_by_name(self._tables, dependencies)
 
     # --- symbols
 

@@ -181,7 +181,7 @@ class SqliteGraphWriter:
         return [Unsettled(*row) for row in rows]
 
     def languages(self) -> dict[str, str]:
-        return dict(self._connection.execute("SELECT path, language FROM fact JOIN place ON place.id = place_id"))
+        return languages_of(self._connection)
 
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
         wanted = set(map(checksum, dependencies))
@@ -252,6 +252,25 @@ class SqliteGraphWriter:
     def settle(self) -> None:
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
         self._connection.execute("DELETE FROM stale")
+
+
+def languages_of(connection: sqlite3.Connection) -> dict[str, str]:
+    """Every file of the graph and its language."""
+    return dict(connection.execute("SELECT path, language FROM fact JOIN place ON place.id = place_id"))
+
+
+def dependants_by_name(connection: sqlite3.Connection, dependencies: Iterable[str]) -> dict[str, list[str]]:
+    """The files whose resolution depended on each of the names, and a few more by chance."""
+    wanted: dict[int, list[str]] = {}
+    for name in dependencies:
+        wanted.setdefault(checksum(name), []).append(name)
+    found: dict[str, list[str]] = {}
+    rows = connection.execute("SELECT path, dependencies FROM fact JOIN place ON place.id = place_id ORDER BY path")
+    for path, blob in rows if wanted else ():
+        for known in wanted.keys() & set(array("I", blob)):
+            for name in wanted[known]:
+                found.setdefault(name, []).append(path)
+    return found
 
 
 class SqliteFacts:

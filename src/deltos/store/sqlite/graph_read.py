@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.graph import GraphCounts, ImportRow, Links, ReferenceRow
+from deltos.store.sqlite.graph import SqliteFacts, SqliteFactSource, dependants_by_name, languages_of
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -37,6 +38,20 @@ class SqliteGraph:
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._database.snapshot()
+
+    # --- facts
+
+    def languages(self) -> dict[str, str]:
+        return languages_of(self._database.read())
+
+    def facts(self) -> SqliteFacts:
+        return SqliteFacts(self._database.read())
+
+    def fact_source(self) -> SqliteFactSource:
+        return SqliteFactSource(self._database.path)
+
+    def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
+        return dependants_by_name(self._database.read(), dependencies)
 
     # --- symbols
 

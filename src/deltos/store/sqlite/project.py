@@ -126,9 +126,9 @@ class SqliteProject:
         self.database.close()
 
     def meta(self, key: str) -> str:
-        with self.database.snapshot() as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else ""
+        with self.database.errors:  # one statement sees one state: many are asked for before every answer
+            rows = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
+        return rows[0][0] if rows else ""
 
     def files(self) -> dict[str, StoredFile]:
         with self.database.snapshot() as connection:

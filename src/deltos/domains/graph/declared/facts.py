@@ -76,6 +76,16 @@ class GoModule(Node, frozen=True, tag="go.mod"):
     name: str
 
 
+class PackageDeclaration(Node, frozen=True, tag="package"):
+    """A package that a manifest declares: its ecosystem and name, the folders or files of its sources where the
+    manifest says so (`x/*`: the packages below x), and the packages that it requires."""
+
+    ecosystem: str
+    name: str
+    sources: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+
+
 class Occurrence(Node, frozen=True):
     """A name where it is used: by which definition, as what, and through which value."""
 
@@ -93,7 +103,7 @@ class SourceBody(Node, frozen=True):
     import_lines: tuple[int, ...]
 
 
-Interface: TypeAlias = Union[SourceInterface, GoModule, None]  # noqa: UP007 - msgspec reads it at run time
+Interface: TypeAlias = Union[SourceInterface, GoModule, PackageDeclaration, None]  # noqa: UP007 - msgspec reads it at run time
 
 
 def declared_codec() -> StructCodec[Interface, SourceBody | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.declared.facts import ImportClause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     import tree_sitter
 
@@ -216,8 +216,8 @@ def crate_of(path: str) -> str:
     return ".".join(parts)
 
 
-def absolute_rust(name: str, home: str, crate: str, paths: Collection[str]) -> str:
-    """A path of a `use` counted from the project's root."""
+def absolute_rust(name: str, home: str, crate: str, paths: Collection[str], crates: Mapping[str, str]) -> str:
+    """A path of a `use` counted from the project's root; `crates` are the folders of crate roots by name."""
     first, _, rest = name.partition(".")
     if first == "crate":
         return f"{crate}.{rest}" if crate else rest
@@ -229,6 +229,8 @@ def absolute_rust(name: str, home: str, crate: str, paths: Collection[str]) -> s
         first, _, rest = name.partition(".")
         if first not in ("self", "super"):
             return f"{base}.{name}".strip(".")
+    if first in crates:
+        return f"{crates[first]}.{rest}".strip(".")
     for folder in (first, first.replace("_", "-"), f"crates/{first.replace('_', '-')}", f"crates/{first}"):
         if f"{folder}/src/lib.rs" in paths:
             return f"{folder.replace('/', '.')}.src.{rest}".strip(".")

@@ -1,14 +1,27 @@
-"""Manifests that give packages their names. Only Go needs one: its import paths start with the module of `go.mod`."""
+"""Manifests that give packages their names: what `go.mod`, `Cargo.toml` and `pyproject.toml` declare.
+
+Go's import paths start with the module of `go.mod`, Rust's paths with the crate of `Cargo.toml`. A `pyproject.toml`
+says what other projects know a Python package by. Read in a child: a dotted key of n parts takes tomllib n² steps.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import GoModule
+from deltos.domains.graph.declared.facts import GoModule, PackageDeclaration
 from deltos.domains.graph.kernel.resolver import FileFacts
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MANIFEST_LANGUAGE = "go.mod"
+CARGO, PYTHON = "cargo", "python"
+_MOST_BYTES = 200_000
+_MOST_NAMES = 2_000
 _MODULE = re.compile(rb"^[ \t\r\f\v]*module\s++(\S++)", re.MULTILINE)
+_REQUIRED = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def is_manifest(path: str) -> bool:
@@ -16,7 +29,85 @@ def is_manifest(path: str) -> bool:
     return path.rpartition("/")[2] == "go.mod"
 
 
+def is_package_manifest(path: str) -> bool:
+    """Whether a file declares a package of Rust or Python."""
+    return path.rpartition("/")[2] in ("Cargo.toml", "pyproject.toml")
+
+
 def manifest_facts(data: bytes) -> FileFacts:
     """The module's name as the interface; nothing else."""
     found = _MODULE.search(data)
     return FileFacts((), GoModule(found[1].decode("utf-8", "replace").strip('"')) if found else None, None)
+
+
+def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
+    """The package that a Cargo.toml or pyproject.toml declares; None where it declares none, or cannot be read."""
+    if len(data) > _MOST_BYTES:
+        return None
+    try:
+        tables = tomllib.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return _crate(tables) if path.endswith("Cargo.toml") else _distribution(tables)
+
+
+def _crate(tables: dict[str, object]) -> PackageDeclaration | None:
+    name, library = _text(_table(tables, "package").get("name")), _table(tables, "lib")
+    if not name:
+        return None
+    called = _text(library.get("name")) or name.replace("-", "_")
+    required = [each.replace("-", "_") for each in _table(tables, "dependencies")]
+    return PackageDeclaration(
+        CARGO, called, (_text(library.get("path")) or "src/lib.rs",), tuple(required[:_MOST_NAMES])
+    )
+
+
+def _distribution(tables: dict[str, object]) -> PackageDeclaration | None:
+    project, poetry = _table(tables, "project"), _table(tables, "tool", "poetry")
+    name = _text(project.get("name")) or _text(poetry.get("name"))
+    required = [match[1] for line in _requirements(tables, project) if (match := _REQUIRED.match(line))]
+    required += [each for each in _table(poetry, "dependencies") if each != "python"]
+    if not name and not required:
+        return None
+    return PackageDeclaration(PYTHON, name, tuple(_package_folders(tables)), tuple(required[:_MOST_NAMES]))
+
+
+def _requirements(tables: dict[str, object], project: dict[str, object]) -> Iterator[str]:
+    groups = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
+    groups += _table(tables, "dependency-groups").values()
+    for group in groups:
+        yield from (line for line in group if isinstance(line, str)) if isinstance(group, list) else ()
+
+
+def _package_folders(tables: dict[str, object]) -> Iterator[str]:
+    """The folders of packages that the build is told of, as hatch, poetry, setuptools and uv write them."""
+    yield from _texts(_table(tables, "tool", "hatch", "build", "targets", "wheel").get("packages"))
+    packages = _table(tables, "tool", "poetry").get("packages")
+    for each in packages if isinstance(packages, list) else ():
+        if isinstance(each, dict) and (included := _text(each.get("include"))):
+            yield f"{_text(each.get('from'))}/{included}".strip("/")
+    setuptools = _table(tables, "tool", "setuptools")
+    for where in _texts(_table(setuptools, "packages", "find").get("where")):
+        yield f"{where.strip('/')}/*"
+    for package, folder in _table(setuptools, "package-dir").items():
+        if isinstance(folder, str):
+            yield folder if package else f"{folder.strip('/')}/*"
+    backend = _table(tables, "tool", "uv", "build-backend")
+    if module := _text(backend.get("module-name")):
+        root = _text(backend.get("module-root")) if "module-root" in backend else "src"
+        yield f"{root}/{module.replace('.', '/')}".strip("/")
+
+
+def _table(tables: dict[str, object], *keys: str) -> dict[str, object]:
+    found: object = tables
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

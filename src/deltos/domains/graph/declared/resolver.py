@@ -10,6 +10,7 @@ from deltos.domains.graph.declared.members import Members
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.visibility import Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
+from deltos.domains.graph.kernel.dependencies import outside_package
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.model import Edge, Import
 
@@ -30,6 +31,18 @@ _ROLES: dict[str, EdgeKind] = {
     "inherit": "inherit",
     "decorate": "decorate",
 }
+
+
+_MOST_PREFIXES = 12
+
+
+def _packages(clause: ImportClause, language: str) -> list[str]:
+    """The packages that an import of something outside may be of: each beginning of its name."""
+    if clause.how == "file":
+        return []
+    separator = "/" if language == "go" else "."
+    parts = clause.name.split(separator)[:_MOST_PREFIXES]
+    return [separator.join(parts[: count + 1]) for count in range(len(parts))]
 
 
 class DeclaredTypesResolver:
@@ -121,6 +134,7 @@ class FileResolver:
             if not targets:
                 is_ours = clause.how == "file" and clause.alias != "system"
                 external += not is_ours
+                self._names.dependencies.update(map(outside_package, _packages(clause, self._unit.language)))
                 unresolved += is_ours
         return found, external, unresolved
 

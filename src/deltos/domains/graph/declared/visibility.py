@@ -274,7 +274,7 @@ class Visibility:
             return ".".join([module, *path[1:]]).strip(".")
         if unit.language == "rust":
             home = unit.module_home(within)
-            return absolute_rust(".".join(path), home, crate_of(unit.path), self._world.paths)
+            return absolute_rust(".".join(path), home, crate_of(unit.path), self._world.paths, self._world.crates)
         return ".".join(path) if unit.language != "go" else None
 
     def read(self, path: str) -> Unit | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from posixpath import dirname
+from functools import cached_property
+from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.declared.facts import GoModule, ScopeTypes, SourceInterface
+from deltos.domains.graph.declared.facts import GoModule, PackageDeclaration, ScopeTypes, SourceInterface
 from deltos.domains.graph.declared.imports import absolute_rust, crate_of, home_of
 from deltos.domains.graph.declared.shapes import FAMILIES, SHAPES
 from deltos.domains.graph.kernel.dependencies import any_called
@@ -147,7 +148,7 @@ class World:
     def absolute(self, unit: Unit, name: str, within: str = "") -> str:
         """An imported name counted from the project's root."""
         if unit.language == "rust":
-            return absolute_rust(name, unit.module_home(within), crate_of(unit.path), self.paths)
+            return absolute_rust(name, unit.module_home(within), crate_of(unit.path), self.paths, self.crates)
         return self.go_package(name) if unit.language == "go" else name
 
     def _go_name(self, package: str, alias: str) -> str:
@@ -164,7 +165,19 @@ class World:
         """What all files of a language depend on: the manifests and roots that give packages their names."""
         if language == "go":
             return [any_called("go"), *self.by_file_name("go.mod")]
-        return [any_called("lib")] if language == "rust" else []
+        return [any_called("lib"), any_called("Cargo"), *self.by_file_name("Cargo.toml")] if language == "rust" else []
+
+    @cached_property
+    def crates(self) -> dict[str, str]:
+        """The folder of each crate's root, dotted, by the name that its Cargo.toml gives it; of several the first."""
+        found: dict[str, str] = {}
+        for manifest in self.by_file_name("Cargo.toml"):
+            declared = self.project.interface(manifest)
+            if isinstance(declared, PackageDeclaration) and declared.sources:
+                root = normpath(join(dirname(manifest), declared.sources[0]))
+                if root in self.paths:
+                    found.setdefault(declared.name, dirname(root).replace("/", "."))
+        return found
 
     def go_package(self, name: str) -> str:
         """The folder of the project that a Go import path means, dotted; marked `//` when it is not of the project."""

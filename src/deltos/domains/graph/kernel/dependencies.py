@@ -21,6 +21,11 @@ def any_definition(name: str) -> str:
     return f"@{name}"
 
 
+def outside_package(name: str) -> str:
+    """A package that is imported by its name and is not of the project."""
+    return f"%{name}"
+
+
 def missing_name(path: str, name: str) -> str:
     """A name that a file, whose interface has parts, does not have."""
     return f"{path}?{name}"

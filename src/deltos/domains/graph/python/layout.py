@@ -36,6 +36,10 @@ class Layout:
     def roots(self) -> tuple[str, ...]:
         """Folders whose packages are imported by their own name, the project's root first."""
         found = {"src"} & self.folders
+        for path in self._paths:
+            if path.endswith("/pyproject.toml"):  # a package of its own, whose __init__.py may have no line
+                folder = path.rpartition("/")[0]
+                found |= {folder, f"{folder}/src"} & self.folders
         for folder in self.folders:
             parent = folder.rpartition("/")[0]
             if self.is_package(folder) and not self.is_package(parent):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.kernel.dependencies import all_names, any_called, missing_name
+from deltos.domains.graph.kernel.dependencies import all_names, any_called, missing_name, outside_package
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.entities import External, ModuleInfo, NamespaceFolder, assignments
 from deltos.domains.graph.python.layout import SUFFIXES, Layout
@@ -86,7 +86,10 @@ class Names:
             return self._at(self._layout.relative(module, level, importer.path))
         self._look_for(top)
         place = self._layout.absolute(module, importer.path)
-        return (External(module),) if place is None else self._at(place)
+        if place is not None:
+            return self._at(place)
+        self.memo.dependencies |= self.bit(outside_package(top))
+        return (External(module),)
 
     def imported_name(self, module: str, level: int, name: str, importer: ModuleInfo) -> tuple[Entity, ...]:
         """What `from module import name` refers to."""

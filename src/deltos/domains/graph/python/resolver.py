@@ -53,7 +53,7 @@ class PythonResolver:
 
 def _resolved(inference: Inference, path: str, body: ModuleBody) -> Resolution:
     names, memo = inference.names, inference.memo
-    memo.dependencies = names.bit(any_called("__init__"))
+    memo.dependencies = names.bit(any_called("__init__")) | names.bit(any_called("pyproject"))
     module = names.module(path)
     if module is None:
         return Resolution(path, (), (), frozenset())

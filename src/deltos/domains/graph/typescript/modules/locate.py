@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.kernel.dependencies import any_called
+from deltos.domains.graph.kernel.dependencies import any_called, outside_package
 from deltos.domains.graph.typescript.facts import MANIFESTS
 from deltos.domains.graph.typescript.modules.configs import Configs
-from deltos.domains.graph.typescript.modules.packages import Packages
+from deltos.domains.graph.typescript.modules.packages import Packages, package_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,6 +73,8 @@ class Locator:
         if found is None and not specifier.startswith(("node:", "#", "/")):
             self._sought.update((any_called("package"), *self._packages.manifests))
             found = self._first(self._packages.entry_points(specifier))
+            if found is None:
+                self._sought.add(outside_package(package_name(specifier)))
         return Located(found, is_external=found is None and not is_claimed)
 
     def _first(self, candidates: list[str]) -> str | None:

@@ -20,6 +20,11 @@ _BUILT = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es
 _EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 
 
+def package_name(specifier: str) -> str:
+    """The package that a bare specifier begins with: `@shop/lib` of `@shop/lib/cart`."""
+    return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
+
+
 class Packages:
     """The packages whose package.json is part of the project."""
 
@@ -30,8 +35,7 @@ class Packages:
 
     def entry_points(self, specifier: str) -> list[str]:
         """The files that a bare specifier may mean, best first."""
-        parts = specifier.split("/")
-        name = "/".join(parts[: 2 if specifier.startswith("@") else 1])
+        name = package_name(specifier)
         folder = self._by_name().get(name)
         if folder is None:
             return []

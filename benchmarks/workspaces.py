@@ -1,0 +1,230 @@
+"""One question over 100 small repositories: how long it takes, and whether the right one answers.
+
+    python -m benchmarks.workspaces [--repositories N] [--questions N] [--budget-ms MS]
+
+The repositories are folders of the packages installed beside this one, each as a git repository of its own. Questions
+are the first sentences of the documentation of their functions, and names: the answer is in exactly one of them. A call
+of the tool counts whole: choosing the projects, comparing all of them with the disk, searching, writing the answer.
+Time by the clock is what a client waits; CPU time is told beside it, as the machine may be shared. A `p95` above the
+budget is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.answers import Asking
+from benchmarks.places import SCRATCH
+from deltos.app import App
+from deltos.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+REPOSITORIES = 100
+LEAST_FILES, MOST_FILES = 3, 60
+MOST_BYTES = 600_000
+BUDGET_MS = 150.0
+QUESTIONS = 100
+LEAST_WORDS = 5
+SEED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and where the answer is."""
+
+    text: str
+    repository: str
+    path: str
+
+
+@dataclass(slots=True)
+class Figures:
+    """Milliseconds of every call, and where the right file stood: 0 where it was not listed."""
+
+    clock: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+
+    def row(self, name: str) -> str:
+        """A line of the table."""
+        parts = [name, str(len(self.clock))]
+        for times in (self.clock, self.cpu):
+            ordered = sorted(times)
+            parts += [f"{statistics.median(ordered):.0f}", f"{_p95(ordered):.0f}"]
+        if self.ranks:
+            shares = [sum(0 < rank <= depth for rank in self.ranks) / len(self.ranks) for depth in (1, 5, 10)]
+            parts += [f"{share:.2f}" for share in shares]
+        else:
+            parts += ["", "", ""]
+        return f"| {' | '.join(parts)} |"
+
+
+def main() -> int:
+    """Print the table; 1 where a question over all repositories takes longer than the budget at the 95th percentile."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repositories", type=int, default=REPOSITORIES)
+    parser.add_argument("--questions", type=int, default=QUESTIONS)
+    parser.add_argument("--budget-ms", type=float, default=BUDGET_MS)
+    given = parser.parse_args()
+    folder = SCRATCH / "workspaces"
+    roots = lay_out(folder, given.repositories)
+    with closing(App(Config(folder / "home"))) as app:
+        return measure(app, roots, given.questions, given.budget_ms)
+
+
+def lay_out(folder: Path, count: int) -> list[Path]:
+    """The repositories; those of an earlier run are kept."""
+    found = []
+    for number, source in enumerate(_sources(count)):
+        root = folder / "repositories" / f"{source.name}-{number}"
+        if not (root / ".git").exists():
+            _copy(source, root)
+        found.append(root.resolve())
+    if len(found) < count:
+        sys.exit(f"only {len(found)} packages of that size are installed here")
+    return found
+
+
+def _sources(count: int) -> list[Path]:
+    """Folders of Python files of about the size of a small repository, in an order that is always the same."""
+    places = [Path(each) for each in sys.path if Path(each).name in ("site-packages", "dist-packages")]
+    tops = [each for place in places if place.is_dir() for each in place.iterdir() if (each / "__init__.py").is_file()]
+    found: dict[str, Path] = {}
+    for top in sorted(tops):
+        for package in sorted({path.parent for path in top.rglob("__init__.py")}):
+            files = list(package.rglob("*.py"))
+            is_small = LEAST_FILES <= len(files) <= MOST_FILES and _size(files) <= MOST_BYTES
+            is_inside_another = any(package.is_relative_to(other) for other in found.values())
+            if is_small and not is_inside_another and package.name not in ("tests", "test", "_vendor", "vendor"):
+                found.setdefault(package.name, package)
+    return sorted(found.values(), key=lambda path: (-_size(list(path.rglob("*.py"))), path.name))[:count]
+
+
+def _size(files: Sequence[Path]) -> int:
+    return sum(path.stat().st_size for path in files)
+
+
+def _copy(source: Path, root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(source, root / source.name, ignore=lambda _, names: [n for n in names if n == "__pycache__"])
+    (root / "pyproject.toml").write_text(f'[project]\nname = "{source.name}"\n')
+    name = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init", "--quiet"], ["add", "--all"], [*name, "commit", "--quiet", "--message=first"]):
+        subprocess.run(["git", "-C", str(root), *words], check=True, capture_output=True)
+
+
+def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> int:
+    """Ask all questions and print how it went."""
+    records = app.domains.projects.workspaces
+    assert records
+    records.add("all-of-them", [str(root) for root in roots])
+    started = time.monotonic()
+    for root in roots:
+        index = app.domains.projects.at(root)
+        index.index()
+        index.catch_up(wait_seconds=30.0)
+    files = sum(app.domains.projects.at(root).store.file_count() for root in roots)
+    print(f"{len(roots)} repositories, {files:,} files; indexed in {time.monotonic() - started:.0f} s\n")
+    asking = Asking(app, roots[0])
+    every = questions(roots, count)
+    names = [(question, name) for question, name in every if name]
+    print("| question | asked | clock p50, ms | p95 | CPU p50, ms | p95 | first | in 5 | in 10 |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    asking.call("search_code", {"query": "warm up", "project_id": "all-of-them"})
+    together = ask_code(asking, [question for question, _ in every], "all-of-them")
+    print(together.row("search_code, a sentence, all"))
+    by_name = ask_code(asking, [Question(name, each.repository, each.path) for each, name in names], "all-of-them")
+    print(by_name.row("search_code, a name, all"))
+    alone = Figures()
+    for question, _ in every:
+        found = ask_code(asking, [question], next(str(root) for root in roots if root.name == question.repository))
+        alone.clock += found.clock
+        alone.cpu += found.cpu
+        alone.ranks += found.ranks
+    print(alone.row("search_code, a sentence, in its own repository alone"))
+    print(ask(asking, "search", [{"query": q.text, "project_id": "all-of-them"} for q, _ in every]).row("search, all"))
+    symbols: list[dict[str, Any]] = [{"symbol": name, "project_path": "all-of-them"} for _, name in names]
+    print(ask(asking, "find_symbol", symbols).row("find_symbol, all"))
+    ask(asking, "find_references", symbols[:1])
+    print(ask(asking, "find_references", symbols).row("find_references, all"))
+    slowest = max(_p95(sorted(together.clock)), _p95(sorted(by_name.clock)))
+    print(f"\np95 of search_code over all: {slowest:.0f} ms, budget {budget_ms:.0f} ms")
+    return slowest > budget_ms
+
+
+def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
+    """Sentences that one function alone begins its documentation with, and names that one file alone defines."""
+    sentences: dict[str, list[Question]] = {}
+    names: dict[str, int] = {}
+    named: dict[str, str] = {}
+    for root in roots:
+        for path in sorted(root.rglob("*.py")):
+            for name, text in _documented(path):
+                names[name] = names.get(name, 0) + 1
+                if len(text.split()) >= LEAST_WORDS:
+                    place = path.relative_to(root).as_posix()
+                    sentences.setdefault(text, []).append(Question(text, root.name, place))
+                    named[text] = name
+    alone = [found[0] for found in sentences.values() if len(found) == 1]
+    chosen = random.Random(SEED).sample(sorted(alone, key=lambda each: (each.repository, each.text)), count)
+    return [(each, named[each.text] if names[named[each.text]] == 1 else "") for each in chosen]
+
+
+def _documented(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        tree = ast.parse(path.read_text("utf-8"))
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            text = (ast.get_docstring(node) or "").partition("\n\n")[0].partition(". ")[0]
+            yield node.name, " ".join(text.split())
+
+
+def ask_code(asking: Asking, every: Sequence[Question], project: str) -> Figures:
+    """Each question to search_code, and where the right file stands in the answer."""
+    figures = Figures()
+    for question in every:
+        answer = _timed(asking, "search_code", {"query": question.text, "project_id": project}, figures)
+        results = answer["results"] if answer else []
+        places = [(hit.get("repository", question.repository), hit["file_path"]) for hit in results]
+        right = (question.repository, question.path)
+        figures.ranks.append(places.index(right) + 1 if right in places else 0)
+    return figures
+
+
+def ask(asking: Asking, tool: str, calls: Sequence[dict[str, Any]]) -> Figures:
+    """The same for other tools, without looking at the answers."""
+    figures = Figures()
+    for arguments in calls:
+        _timed(asking, tool, arguments, figures)
+    return figures
+
+
+def _timed(asking: Asking, tool: str, arguments: dict[str, Any], figures: Figures) -> dict[str, Any] | None:
+    clock, cpu = time.perf_counter(), time.process_time()
+    answer = asking.call(tool, arguments)
+    figures.clock.append((time.perf_counter() - clock) * 1000)
+    figures.cpu.append((time.process_time() - cpu) * 1000)
+    return answer.structured
+
+
+def _p95(ordered: Sequence[float]) -> float:
+    return ordered[int(len(ordered) * 0.95)] if ordered else 0.0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

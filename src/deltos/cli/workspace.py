@@ -1,0 +1,190 @@
+"""`deltos workspace`: named sets of projects that one question can be about."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_group, add_verb, print_json
+from deltos.config import Config
+from deltos.errors import BadArgument, NotFound
+from deltos.files import given_path
+from deltos.open_stores import open_projects, open_workspaces
+from deltos.text.counts import counted
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from deltos.cli.command import Subparsers
+    from deltos.store.project import KnownIndex
+    from deltos.store.workspaces import StoredWorkspace, WorkspaceRecords
+
+_LONGEST_NAME = 100
+_NOT_IN_NAMES = frozenset("/\\,:*?!~[]\"'")
+_RESERVED = ("all", "personal")  # what `search` calls memories of every project, and of none
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `workspace add`, `remove`, `list` and `show`."""
+    verbs = add_group(subparsers, "workspace", "name a set of projects that one question can be about")
+    add = add_verb(verbs, "add", _add, "put projects into a workspace, which is made when there is none")
+    _add_name(add)
+    add.add_argument("paths", nargs="+", metavar="PATH", help="folders of projects")
+    remove = add_verb(verbs, "remove", _remove, "take projects out of a workspace, or remove the workspace")
+    _add_name(remove)
+    remove.add_argument("paths", nargs="*", metavar="PATH", help="folders of projects; default: all of them")
+    add_verb(verbs, "list", _list, "list all workspaces")
+    show = add_verb(verbs, "show", _show, "show the projects of a workspace, and whether they are indexed")
+    _add_name(show)
+
+
+def _add_name(verb: argparse.ArgumentParser) -> None:
+    action = verb.add_argument("name", help="name of the workspace")
+    action.offered = _names  # type: ignore[attr-defined]  # for `deltos completion`
+
+
+def _names() -> list[str]:
+    with _opened() as records:
+        return [workspace.name for workspace in records.all()]
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    from deltos.workspace.identity import find_root  # deferred: `--help` needs none of it
+
+    roots = [find_root(given_path(path)) for path in arguments.paths]
+    for root in roots:
+        if root in (Path(root.anchor), Path.home()):
+            raise BadArgument(f"{root} is not a project", hint="Give the folder of a repository.")
+    with _opened() as records:
+        if records.get(arguments.name) is None:
+            _check_name(arguments.name)
+        added = records.add(arguments.name, [str(root) for root in roots])
+        workspace = _found(records, arguments.name)
+    if arguments.json:
+        print_json({**_as_data(workspace, _indexed(workspace)), "added": added})
+        return 0
+    print(f"{workspace.name}: {counted(len(added), 'project')} added, {len(workspace.roots)} in all")
+    print(f'Ask it with project_id="{workspace.name}"; from the shell: --project {workspace.name}')
+    return 0
+
+
+def _check_name(name: str) -> None:
+    """Refuse what could mean something else where a project is expected."""
+    if not name.strip() or len(name) > _LONGEST_NAME or name != name.strip() or not name.isprintable():
+        raise BadArgument("That is no name for a workspace", hint="Give a word, such as shop.")
+    if _NOT_IN_NAMES.intersection(name) or name.startswith((".", "-")) or name.lower() in _RESERVED:
+        raise BadArgument(
+            f"A workspace cannot be called '{name}'", hint="Give a word without / \\ , : * and quotes, such as shop."
+        )
+    taken = [index.root for index in _known() if index.root.name.lower() == name.lower()]
+    if taken:
+        raise BadArgument(f"A project is called '{name}' already: {taken[0]}", hint="Choose another name.")
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    with _opened() as records:
+        workspace = _found(records, arguments.name)
+        wanted = [str(_as_kept(path)) for path in arguments.paths] or list(workspace.roots)
+        if missing := [root for root in wanted if root not in workspace.roots]:
+            hint = f"See `deltos workspace show {workspace.name}`."
+            raise NotFound(f"{missing[0]} is not in {workspace.name}", hint=hint)
+        removed = records.remove(workspace.name, wanted)
+        left = records.get(workspace.name)
+    if arguments.json:
+        print_json({"name": workspace.name, "removed": removed, "projects": list(left.roots) if left else []})
+    else:
+        rest = f"{len(left.roots)} left" if left else "the workspace is gone"
+        print(f"{workspace.name}: {counted(len(removed), 'project')} removed, {rest}; indexes are kept")
+    return 0
+
+
+def _as_kept(path: str) -> Path:
+    """A folder as workspaces have it, also one that is gone."""
+    folder = given_path(path)
+    try:
+        return folder.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return folder
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    with _opened() as records:
+        every = records.all()
+    for workspace in every:
+        if arguments.json:
+            print_json(_as_data(workspace, _indexed(workspace)))
+        else:
+            names = ", ".join(Path(root).name for root in workspace.roots)
+            print(f"{workspace.name}  {counted(len(workspace.roots), 'project')}: {names}")
+    if not every and not arguments.json:
+        print("no workspaces yet; `deltos workspace add NAME PATH …` makes one")
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    with _opened() as records:
+        workspace = _found(records, arguments.name)
+    indexed = _indexed(workspace)
+    if arguments.json:
+        print_json(_as_data(workspace, indexed))
+        return 0
+    print(f"{workspace.name}: {counted(len(workspace.roots), 'project')}")
+    for root in workspace.roots:
+        print(f"  {root}  {_state(root, indexed)}")
+    return 0
+
+
+def _state(root: str, indexed: dict[str, KnownIndex]) -> str:
+    if not Path(root).is_dir():
+        return "gone"
+    index = indexed.get(root)
+    if index is None:
+        return "not indexed yet; the first question does it"
+    return f"{counted(index.files, 'file')}, {index.project_id}"
+
+
+def _as_data(workspace: StoredWorkspace, indexed: dict[str, KnownIndex]) -> dict[str, object]:
+    return {
+        "name": workspace.name,
+        "projects": [
+            {
+                "path": root,
+                "project_id": indexed[root].project_id if root in indexed else None,
+                "files": indexed[root].files if root in indexed else 0,
+                "exists": Path(root).is_dir(),
+            }
+            for root in workspace.roots
+        ],
+    }
+
+
+def _indexed(workspace: StoredWorkspace) -> dict[str, KnownIndex]:
+    return {str(index.root): index for index in _known() if str(index.root) in workspace.roots}
+
+
+def _known() -> Sequence[KnownIndex]:
+    config = Config.from_environment()
+    return open_projects(config.home, config.database).known()
+
+
+def _found(records: WorkspaceRecords, name: str) -> StoredWorkspace:
+    workspace = records.get(name)
+    if workspace is None:
+        names = ", ".join(each.name for each in records.all()[:10])
+        raise NotFound(
+            f"There is no workspace '{name[:_LONGEST_NAME]}'",
+            hint=f"Known: {names}." if names else "`deltos workspace add NAME PATH …` makes one.",
+        )
+    return workspace
+
+
+@contextmanager
+def _opened() -> Iterator[WorkspaceRecords]:
+    config = Config.from_environment()
+    records = open_workspaces(config.home, config.database)
+    try:
+        yield records
+    finally:
+        records.close()

@@ -1,0 +1,70 @@
+"""Workspaces on disk: the schema of `workspaces.db` and every statement that touches it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from deltos.store.sqlite.database import Database, Migration
+from deltos.store.workspaces import StoredWorkspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+FILE_NAME = "workspaces.db"
+_SCHEMA = """
+CREATE TABLE member (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    workspace TEXT NOT NULL COLLATE NOCASE,
+    root TEXT NOT NULL,
+    UNIQUE (workspace, root)
+);
+"""
+
+
+class SqliteWorkspaces:
+    """Implements `store.workspaces.WorkspaceRecords`; there is no file before the first workspace."""
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / FILE_NAME
+        self._opened: Database | None = None
+        self._opening = threading.Lock()
+
+    def all(self) -> list[StoredWorkspace]:
+        return self._read("ORDER BY workspace, number", ())
+
+    def get(self, name: str) -> StoredWorkspace | None:
+        return next(iter(self._read("WHERE workspace = ? ORDER BY number", (name,))), None)
+
+    def add(self, name: str, roots: Sequence[str]) -> list[str]:
+        with self._database.write() as connection:
+            known = connection.execute("SELECT workspace FROM member WHERE workspace = ? LIMIT 1", (name,)).fetchone()
+            sql = "INSERT OR IGNORE INTO member (workspace, root) VALUES (?, ?)"
+            return [root for root in roots if connection.execute(sql, (known[0] if known else name, root)).rowcount]
+
+    def remove(self, name: str, roots: Sequence[str]) -> list[str]:
+        with self._database.write() as connection:
+            sql = "DELETE FROM member WHERE workspace = ? AND root = ?"
+            return [root for root in roots if connection.execute(sql, (name, root)).rowcount]
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    @property
+    def _database(self) -> Database:
+        with self._opening:
+            if self._opened is None:
+                self._opened = Database(self._path, (Migration("workspaces_001", _SCHEMA),))
+            return self._opened
+
+    def _read(self, condition: str, values: tuple[str, ...]) -> list[StoredWorkspace]:
+        if not self._path.exists():
+            return []
+        with self._database.snapshot() as connection:
+            rows = connection.execute(f"SELECT workspace, root FROM member {condition}", values).fetchall()
+        roots: dict[str, list[str]] = {}
+        for name, root in rows:
+            roots.setdefault(name, []).append(root)
+        return [StoredWorkspace(name, tuple(inside)) for name, inside in roots.items()]

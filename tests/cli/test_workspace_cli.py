@@ -1,0 +1,108 @@
+"""`deltos workspace`, and commands that are given one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.cli.main import main
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two projects beside each other, and the shell above them."""
+    write_files(tmp_path / "api", {"views.py": "def checkout():\n    return 1\n"})
+    write_files(tmp_path / "lib", {"cart.py": "def apply_voucher():\n    return 2\n"})
+    monkeypatch.chdir(tmp_path)
+    assert not home.exists()
+    return tmp_path
+
+
+def test_projects_come_into_a_workspace_and_go(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workspace", "list"]) == 0
+    assert "no workspaces yet" in capsys.readouterr().out
+    assert main(["workspace", "add", "shop", "api", "./lib/../lib", "api"]) == 0
+    assert capsys.readouterr().out.startswith("shop: 2 projects added, 2 in all\n")
+    assert main(["workspace", "list"]) == 0
+    assert capsys.readouterr().out == "shop  2 projects: api, lib\n"
+    assert main(["workspace", "remove", "shop", "api"]) == 0
+    assert capsys.readouterr().out == "shop: 1 project removed, 1 left; indexes are kept\n"
+    assert main(["workspace", "remove", "shop"]) == 0
+    assert main(["workspace", "show", "shop"]) == 1
+
+
+def test_show_tells_which_projects_are_indexed_and_which_are_gone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = folder / "gone"
+    gone.mkdir()
+    assert main(["workspace", "add", "shop", "api", "lib", "gone"]) == 0
+    gone.rmdir()
+    assert main(["index", "api"]) == 0
+    capsys.readouterr()
+    assert main(["workspace", "show", "shop"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "shop: 3 projects"
+    assert "1 file, " in lines[1]
+    assert lines[2].endswith("not indexed yet; the first question does it")
+    assert lines[3].endswith("gone")
+    assert main(["workspace", "remove", "shop", "gone"]) == 0
+
+
+def test_json_is_one_object_per_workspace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workspace", "add", "shop", "api", "--json"]) == 0
+    added = json.loads(capsys.readouterr().out)
+    assert added["added"] == [str((folder / "api").resolve())]
+    assert main(["workspace", "list", "--json"]) == 0
+    (listed,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["path"] for each in listed["projects"]] == added["added"]
+    assert listed["projects"][0]["project_id"] is None
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["", " ", "a,b", "*", "a/b", "all", "workspace:x", "'", "a" * 200, "a\nb"])
+def test_a_name_that_could_mean_something_else_is_refused(name: str) -> None:
+    assert main(["workspace", "add", name, "api"]) == 2
+
+
+def test_the_name_of_a_project_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "api"]) == 0
+    assert main(["workspace", "add", "api", "lib"]) == 2
+    assert f"A project is called 'api' already: {folder.resolve() / 'api'}" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workspace", "add", "shop", "missing"]) == 2
+    assert main(["workspace", "add", "shop", "/"]) == 2
+    assert main(["workspace", "remove", "shop"]) == 1
+    assert main(["workspace", "add", "shop", "api"]) == 0
+    assert main(["workspace", "remove", "shop", "lib"]) == 1
+    assert "is not in shop. See `deltos workspace show shop`." in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_code_is_searched_in_all_projects_of_a_workspace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workspace", "add", "shop", "api", "lib"]) == 0
+    capsys.readouterr()
+    assert main(["code", "search", "apply_voucher", "--project", "shop", "--json"]) == 0
+    hits = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (hits[0]["repository"], hits[0]["path"]) == ("lib", "cart.py")
+    assert main(["search", "apply_voucher", "--project-id", "shop"]) == 0
+    assert "[lib] apply_voucher cart.py:1-2" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_names_of_workspaces_are_completed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workspace", "add", "shop", "api"]) == 0
+    capsys.readouterr()
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    place = script[script.index('"workspace show")') :].partition(";;")[0]
+    assert "shop" in place

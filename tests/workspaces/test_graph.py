@@ -1,0 +1,303 @@
+"""The graph across repositories: a package that one declares and another imports is the same symbol."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.confinement import Confinement, confined
+from deltos.errors import Forbidden, NotFound
+from deltos.workspace.identity import memories_of
+from tests.calling import Desk
+from tests.repositories import write_files
+from tests.workspaces.shop import API, LIB, build_shop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+
+Files = dict[str, dict[str, str]]
+
+# Lines that end in `use` must be found for `symbol` in another repository than the one that defines it, and no others.
+CASES: dict[str, tuple[str, Files]] = {
+    "python: a class through the package": (
+        "shop_lib.cart.Cart",
+        {
+            "lib": {
+                "pyproject.toml": '[project]\nname = "shop-lib"\n',
+                "src/shop_lib/__init__.py": "from shop_lib.cart import Cart\n",
+                "src/shop_lib/cart.py": "class Cart:\n    def add(self, item):\n        return item\n",
+            },
+            "api": {
+                "pyproject.toml": '[project]\nname = "api"\n',
+                "app/views.py": (
+                    "import shop_lib\nfrom shop_lib import Cart  # use\n\n\ndef view(cart: Cart):  # use\n"
+                    "    return shop_lib.Cart()  # use\n"
+                ),
+                "app/other.py": "class Cart:\n    pass\n\n\nmine = Cart()\n",
+            },
+        },
+    ),
+    "python: a method on what another function returned": (
+        "Cart.add",
+        {
+            "lib": {
+                "pyproject.toml": '[project]\nname = "shoplib"\n',
+                "shoplib/__init__.py": "",
+                "shoplib/cart.py": (
+                    "class Cart:\n    def add(self, item):\n        return item\n\n\ndef make() -> Cart:\n"
+                    "    return Cart()\n"
+                ),
+                "tests/__init__.py": "",
+            },
+            "api": {
+                "views.py": "from shoplib.cart import make\n\ncart = make()\ncart.add(1)  # use\nother = set()\nother.add(2)\n"
+            },
+        },
+    ),
+    "python: passed on by a third repository": (
+        "Cart",
+        {
+            "lib": {
+                "pyproject.toml": '[project]\nname = "shoplib"\n',
+                "shoplib/__init__.py": "class Cart:\n    pass\n",
+            },
+            "middle": {
+                "pyproject.toml": '[project]\nname = "middle"\n',
+                "middle/__init__.py": "from shoplib import Cart as Cart  # use\n",
+            },
+            "api": {"views.py": "from middle import Cart  # use\n\ncart = Cart()  # use\n"},
+        },
+    ),
+    "typescript: a function of a scoped package": (
+        "price.formatPrice",
+        {
+            "lib": {
+                "package.json": '{"name": "@shop/lib", "main": "dist/index.js"}',
+                "src/index.ts": "export { formatPrice } from './price';\n",
+                "src/price.ts": "export function formatPrice(cents: number): string {\n  return String(cents);\n}\n",
+            },
+            "web": {
+                "package.json": '{"name": "web"}',
+                "src/page.ts": (
+                    "import { formatPrice } from '@shop/lib'; // use\n\nexport const shown = formatPrice(1); // use\n"
+                ),
+                "src/own.ts": "function formatPrice() {}\nformatPrice();\n",
+            },
+        },
+    ),
+    "typescript: a method of an instance": (
+        "Client.send",
+        {
+            "lib": {
+                "package.json": '{"name": "shop-client", "exports": {".": "./src/client.ts"}}',
+                "src/client.ts": "export class Client {\n  send(text: string): void {}\n}\n",
+            },
+            "web": {
+                "package.json": '{"name": "web"}',
+                "src/page.ts": "import { Client } from 'shop-client';\n\nnew Client().send('a'); // use\n",
+            },
+        },
+    ),
+    "go: a function of a module": (
+        "Open",
+        {
+            "lib": {
+                "go.mod": "module example.com/shop/lib\n",
+                "store/store.go": "package store\n\nfunc Open(name string) error {\n\treturn nil\n}\n",
+            },
+            "api": {
+                "go.mod": "module example.com/shop/api\n\nrequire example.com/shop/lib v1.0.0\n",
+                "main.go": (
+                    'package main\n\nimport (\n\t"os"\n\n\t"example.com/shop/lib/store"\n)\n\nfunc main() {\n'
+                    '\tos.Open("x")\n\tstore.Open("y") // use\n}\n'
+                ),
+            },
+        },
+    ),
+    "rust: a function of a crate": (
+        "open_store",
+        {
+            "lib": {
+                "Cargo.toml": '[package]\nname = "shop-store"\n',
+                "src/lib.rs": "pub fn open_store(name: &str) -> bool {\n    name.is_empty()\n}\n",
+            },
+            "api": {
+                "Cargo.toml": '[package]\nname = "api"\n\n[dependencies]\nshop-store = "1"\n',
+                "src/main.rs": ('use shop_store::open_store; // use\n\nfn main() {\n    open_store("a"); // use\n}\n'),
+            },
+        },
+    ),
+    "java: a class of a package": (
+        "Cart",
+        {
+            "lib": {
+                "pom.xml": "<project></project>",
+                "src/main/java/com/shop/lib/Cart.java": (
+                    "package com.shop.lib;\n\npublic class Cart {\n    public void add() {}\n}\n"
+                ),
+            },
+            "api": {
+                "pom.xml": "<project></project>",
+                "src/main/java/com/shop/api/View.java": (
+                    "package com.shop.api;\n\nimport com.shop.lib.Cart; // use\n\nclass View {\n"
+                    "    Cart cart = new Cart(); // use\n}\n"
+                ),
+            },
+        },
+    ),
+}
+
+
+@pytest.fixture
+def app(tmp_path: Path, workers: Workers) -> Iterator[App]:
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as opened:
+        yield opened
+
+
+def workspace(app: App, folder: Path, repositories: Mapping[str, Mapping[str, str | bytes]]) -> Desk:
+    """The repositories as the workspace `shop`, and a session in the first."""
+    roots = [write_files(folder / name, files).resolve() for name, files in repositories.items()]
+    records = app.domains.projects.workspaces
+    assert records
+    records.add("shop", [str(root) for root in roots])
+    return Desk(app.tools(), roots[0])
+
+
+def elsewhere(text: str, own: str) -> set[tuple[str, str, int]]:
+    """Repository, file and line of the certain references of an answer outside of one repository."""
+    found: set[tuple[str, str, int]] = set()
+    repository = path = ""
+    is_possible = False
+    for line in text.splitlines():
+        if line.startswith("["):
+            repository, is_possible = line[1:].partition("]")[0], False
+        elif line.startswith("---"):
+            is_possible = "possible" in line
+        elif not line.startswith(" "):
+            path = line
+        elif repository != own and not is_possible:
+            numbers = line.split()[0].split(",")
+            found |= {(repository, path, int(number.partition(":")[0])) for number in numbers}
+    return found
+
+
+def marked(repositories: Files) -> set[tuple[str, str, int]]:
+    """Repository, file and line of every line that ends in `use`."""
+    return {
+        (name, path, number)
+        for name, files in repositories.items()
+        for path, text in files.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.endswith(" use")
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_uses_in_other_repositories_are_found_and_no_others(app: App, tmp_path: Path, case: str) -> None:
+    symbol, repositories = CASES[case]
+    desk = workspace(app, tmp_path, repositories)
+    text = desk.call("find_references", symbol=symbol, project_path="shop").text
+    assert elsewhere(text, "lib") == marked(repositories), text
+
+
+def test_an_answer_names_each_repository(app: App, tmp_path: Path) -> None:
+    roots = build_shop(tmp_path)
+    desk = workspace(app, tmp_path, {name: {} for name in roots})
+    text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    assert text.startswith("[lib] def apply_voucher src/shoplib/cart.py:")
+    assert "\n[api] 2 references in 1 file\napp/views.py\n 3 from shoplib.cart import Cart, apply_voucher\n" in text
+    assert "[web]" not in text
+    found = desk.call("find_symbol", symbol="Cart", project_path="shop").text
+    assert found.startswith("1 definition of 'Cart' in 1 project\n[lib] def Cart src/shoplib/cart.py:")
+    assert "[api] 2 references" in desk.call("get_context", symbol="apply_voucher", project_path="shop").text
+
+
+def test_impact_goes_on_through_other_repositories(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    text = desk.call("get_impact", symbol="apply_voucher", project_path="shop").text
+    assert "[api] affects 2 symbols in 1 file" in text
+    assert "--- distance 1 ---\napp/views.py 6 checkout" in text
+    assert "--- distance 2 ---\napp/views.py 14 handle" in text
+
+
+def test_the_other_tools_answer_for_each_repository(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    stats = desk.call("get_stats", project_path="shop").text
+    assert stats.startswith("2 projects\n[lib] ")
+    assert "\n[api] " in stats
+    assert desk.call("detect_circular", project_path="shop").text.startswith("No circular imports in 2 projects.")
+    assert "\n[api] " in desk.call("get_context", project_path="shop").text
+    with pytest.raises(NotFound, match=r"Symbol 'Crat' not found. Did you mean: .*Searched 2 projects"):
+        desk.call("find_references", symbol="Crat", project_path="shop")
+
+
+def test_one_repository_is_answered_as_ever(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    assert desk.call("find_symbol", symbol="Cart", project_path="../lib").text.startswith(
+        "1 definition of 'Cart'\ndef "
+    )
+    assert "api" not in desk.call("find_references", symbol="apply_voucher").text
+
+
+def test_an_import_that_two_repositories_could_mean_is_possible(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "fork": LIB, "api": API})
+    text = desk.call("find_references", symbol="apply_voucher", project_path="../lib,../api").text
+    assert "[api] 2 references" in text
+    text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    assert "--- possible: fork too declares the package ---" in text
+    assert "--- possible: lib too declares the package ---" in text
+    assert not elsewhere(text, "lib") - {each for each in elsewhere(text, "lib") if each[0] == "fork"}
+
+
+def test_a_package_of_another_name_that_nobody_requires_is_possible(app: App, tmp_path: Path) -> None:
+    lib = {"pyproject.toml": '[project]\nname = "acme-things"\n', "tools_of/__init__.py": "def run():\n    return 1\n"}
+    use = {"main.py": "from tools_of import run\n\nrun()\n"}
+    desk = workspace(app, tmp_path, {"lib": lib, "api": use})
+    text = desk.call("find_references", symbol="run", project_path="shop").text
+    assert "[api] 0 references, 2 possible\n" in text
+    assert "--- possible: the package belongs to acme_things, which is not required here ---" in text
+    write_files(tmp_path / "api", {"pyproject.toml": '[project]\nname = "api"\ndependencies = ["acme.things"]\n'})
+    assert "[api] 2 references" in desk.call("find_references", symbol="run", project_path="shop").text
+
+
+def test_what_is_not_packaged_is_not_imported(app: App, tmp_path: Path) -> None:
+    lib = {**LIB, "helpers/__init__.py": "def assist():\n    return 1\n"}
+    desk = workspace(app, tmp_path, {"lib": lib, "api": {"main.py": "from helpers import assist\n\nassist()\n"}})
+    text = desk.call("find_references", symbol="assist", project_path="shop").text
+    assert "[api]" not in text
+    assert "No use of it is known in 1 other project: none imports a package of lib." in text
+
+
+def test_edits_of_either_repository_are_seen_at_once(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    assert "[api] 2 references" in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    write_files(tmp_path / "api", {"app/more.py": "from shoplib.cart import apply_voucher\n"})
+    assert "[api] 3 references" in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    write_files(
+        tmp_path / "lib", {"src/shoplib/cart.py": "def apply_voucher(cart):\n    return 1\n\n\nclass Cart: pass\n"}
+    )
+    text = desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    assert "[lib] def apply_voucher src/shoplib/cart.py:1-2" in text
+    assert "[api] 3 references" in text
+
+
+def test_a_confined_call_learns_nothing_of_users_outside(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    desk.call("find_references", symbol="apply_voucher", project_path="shop")
+    lib = (tmp_path / "lib").resolve()
+    with confined(Confinement((lib,), memories_of([lib]))):
+        for text in ("shop", "*"):
+            for tool in ("find_references", "get_impact", "get_context", "find_symbol"):
+                assert "api" not in desk.call(tool, symbol="apply_voucher", project_path=text).text
+        with pytest.raises(Forbidden):
+            desk.call("get_stats", project_path="../api")
+        with pytest.raises((NotFound, Forbidden)) as refused:
+            desk.call("get_stats", project_path=".,../api")
+        assert "api" not in str(refused.value)
