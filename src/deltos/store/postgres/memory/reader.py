@@ -39,9 +39,9 @@ _TABLES = (
     "memory_snapshot_part",
 )
 # Whoever remembers waits until it is on disk, whatever the server does otherwise; stronger settings stay.
-_ON_DISK = """SELECT set_config('synchronous_commit', 'on', true)
-    WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
-_ONE_WRITER = "SELECT pg_advisory_xact_lock(hashtext('deltos memory'))"
+_ON_DISK = """CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+    THEN set_config('synchronous_commit', 'on', true) END"""
+_ONE_WRITER = f"SELECT pg_advisory_xact_lock(hashtext('deltos memory')), {_ON_DISK}"
 
 
 class PostgresObservations:
@@ -110,7 +110,6 @@ class PostgresObservations:
     @contextmanager
     def writing(self) -> Iterator[PostgresObservationsWriter]:
         with self.database.write() as connection:
-            connection.execute(_ON_DISK)
             connection.execute(_ONE_WRITER)
             yield PostgresObservationsWriter(connection)
 
