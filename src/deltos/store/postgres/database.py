@@ -29,9 +29,10 @@ OLDEST_VERSION = 15
 POOL_SIZE = 8
 WAIT_SECONDS = 15.0
 _PROBE_SECONDS = 1.0
+_CONNECT_SECONDS = 10
 # Unless the address says otherwise: a server that vanished is noticed within a minute.
 _CONNECTION = {
-    "connect_timeout": "10",
+    "connect_timeout": str(_CONNECT_SECONDS),
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
@@ -243,7 +244,8 @@ class Database:
                 raise StoreError(f"{self.place} is closed here", hint="The server is shutting down.") from exc
             except PoolTimeout as exc:
                 self._connect().close()  # where none can be made, that tells why
-                if time.monotonic() >= until:
+                made = self._pool.get_stats().get("pool_size", 0)  # fewer than there may be: one is on its way
+                if time.monotonic() >= until + (_CONNECT_SECONDS if made < self._pool.max_size else 0.0):
                     pool = f"the pool {self._pool.name} to {self.place}"
                     raise StoreBusy(
                         f"All {self._pool.max_size} connections of {pool} are in use", hint="Try again in a moment."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.errors import StoreError
 from deltos.store.postgres.code import PostgresCode, PostgresCodeWriter
@@ -18,10 +18,12 @@ from deltos.store.postgres.tables import Ids, ProjectTables
 from deltos.store.project import FailedFile, FileRecord, ProjectTotals, SeenStamp, SkippedFile, StoredFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, Database
+
+    Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
 _STAMP = "size bigint NOT NULL, mtime_ns bigint NOT NULL, seen_at_ns bigint NOT NULL"
 PROJECT_001 = Migration(
@@ -57,11 +59,12 @@ PROJECT_001 = Migration(
         PRIMARY KEY (project, file_id, indexer)""",
     ),
 )
-FAILURES = """SELECT path, indexer, failure.reason FROM failure
-              JOIN file ON file.project = failure.project AND file.id = file_id WHERE failure.project = %s
-              UNION ALL SELECT path, '', failure FROM skipped WHERE project = %s AND failure <> ''
-              UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
-              WHERE project = %s AND key >= 'unfinished/' AND key < 'unfinished0'"""
+_FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure
+               JOIN file ON file.project = failure.project AND file.id = file_id
+               WHERE failure.project = ANY(%s) AND file.project = ANY(%s)
+               UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
+               UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
+               WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
 # What an indexer makes of files that it has read: the second half of its name where that failed.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
@@ -125,7 +128,7 @@ class PostgresProject:
         return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}
 
     def failures(self) -> list[FailedFile]:
-        return sorted_failures(self.tables.query(FAILURES, (self.tables.key,) * 3))
+        return failures_of(self.tables.query, [self.tables.key])[self.tables.key]
 
     def stamps(self) -> dict[str, SeenStamp]:
         rows = self.tables.query(
@@ -364,9 +367,14 @@ def claim_key(name: str, part: str = "") -> str:
     return f"index/{name}/{part}"
 
 
-def sorted_failures(rows: Iterable[tuple[str, str, str]]) -> list[FailedFile]:
-    """Failures by path and indexer."""
-    return sorted((FailedFile(*row) for row in rows), key=lambda failed: (failed.path.encode(), failed.indexer))
+def failures_of(query: Query, keys: list[int]) -> dict[int, list[FailedFile]]:
+    """What could not be read of projects, by path and indexer."""
+    found: dict[int, list[FailedFile]] = {key: [] for key in keys}
+    for key, *failure in query(_FAILURES, (keys,) * 4):
+        found[key].append(FailedFile(*failure))
+    for failures in found.values():
+        failures.sort(key=lambda failed: (failed.path.encode(), failed.indexer))
+    return found
 
 
 def _numbers(stamp: SeenStamp) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.errors import StoreBusy
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.postgres.code import CHUNK_WORDS
-from deltos.store.postgres.project import FAILURES, PostgresProject, claim_key, sorted_failures
+from deltos.store.postgres.project import PostgresProject, claim_key, failures_of
 from deltos.store.postgres.tables import project_name
 from deltos.store.project import KnownIndex, SetAside
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors place node
              symbol edge mention import fact stale past_commit past_file past_touch past_name past_vectors""".split()
+_FACTS = frozenset({"root", "project_id", "synced_at"})  # of a project that was synchronised
 
 
 class PostgresProjects:
@@ -37,46 +38,52 @@ class PostgresProjects:
         return PostgresProject(self._opened().beside(), project_name(root))
 
     def known(self) -> list[KnownIndex]:
+        query = self._database.query
         with self._database.snapshot():
-            projects = self._database.query("SELECT id, name FROM project")
-            found = [self._known(key, name) for key, name in projects]
-        return sorted((index for index in found if index), key=lambda index: -index.synced_at)
+            names: dict[int, str] = dict(query("SELECT id, name FROM project"))
+            facts: dict[int, dict[str, str]] = {key: {} for key in names}
+            for key, name, value in query(
+                "SELECT project, key, value FROM meta WHERE project = ANY(%s) AND key = ANY(%s)",
+                (list(names), [*_FACTS, HISTORY_SUMMARY]),
+            ):
+                facts[key][name] = value
+            keys = [key for key in names if facts[key].keys() >= _FACTS]
+            counts = dict(query("SELECT project, COUNT(*) FROM file WHERE project = ANY(%s) GROUP BY project", (keys,)))
+            failures, sizes = failures_of(query, keys), self._sizes()
+        found = [
+            KnownIndex(
+                f"{self._database.place}/{names[key]}",
+                sizes.get(key, 0),
+                Path(facts[key]["root"]),
+                facts[key]["project_id"],
+                float(facts[key]["synced_at"]),
+                counts.get(key, 0),
+                failures[key],
+                facts[key].get(HISTORY_SUMMARY, ""),
+            )
+            for key in keys
+        ]
+        return sorted(found, key=lambda index: -index.synced_at)
 
-    def _known(self, key: int, name: str) -> KnownIndex | None:
-        facts = dict(
+    def _sizes(self) -> dict[int, int]:
+        """What projects take in bytes: their shares, by chunks, of the parts of tables that they have with others.
+
+        To add up the rows of each would read all of them.
+        """
+        parts = dict(
             self._database.query(
-                "SELECT key, value FROM meta WHERE project = %s AND key = ANY(%s)",
-                (key, ["root", "project_id", "synced_at", HISTORY_SUMMARY]),
+                """SELECT substring(part.relname FROM '[0-9]+$'), SUM(pg_total_relation_size(part.oid))::bigint
+                   FROM pg_class AS part JOIN pg_inherits ON inhrelid = part.oid
+                   WHERE inhparent = ANY(%s::regclass[]) GROUP BY 1""",
+                (_TABLES,),
             )
         )
-        if not {"root", "project_id", "synced_at"} <= facts.keys():
-            return None
-        files = self._database.query("SELECT COUNT(*) FROM file WHERE project = %s", (key,))[0][0]
-        failures = sorted_failures(self._database.query(FAILURES, (key,) * 3))
-        return KnownIndex(
-            f"{self._database.place}/{name}",
-            self._size_bytes(key),
-            Path(facts["root"]),
-            facts["project_id"],
-            float(facts["synced_at"]),
-            files,
-            failures,
-            facts.get(HISTORY_SUMMARY, ""),
+        rows = self._database.query(
+            """SELECT project, substring(tableoid::regclass::text FROM '[0-9]+$'), row_count,
+               SUM(row_count) OVER (PARTITION BY tableoid)::bigint FROM word_total WHERE kind = %s""",
+            (CHUNK_WORDS.number,),
         )
-
-    def _size_bytes(self, key: int) -> int:
-        """Its share, by chunks, of the parts of tables that it has with others: to add up its rows would read them."""
-        ((part,),) = self._database.query(
-            "SELECT tableoid::regclass::text FROM meta WHERE project = %s LIMIT 1", (key,)
-        )
-        number = part.rpartition("_")[2]
-        sizes = " + ".join(f"pg_total_relation_size('{table}_{number}')" for table in _TABLES)
-        ((size, own, every),) = self._database.query(
-            f"""SELECT ({sizes})::bigint, coalesce(SUM(row_count) FILTER (WHERE project = %s), 0)::bigint,
-                coalesce(SUM(row_count), 0)::bigint FROM word_total_{number} WHERE kind = %s""",
-            (key, CHUNK_WORDS.number),
-        )
-        return round(size * own / every) if every else 0
+        return {key: round(parts[part] * own / max(every, 1)) for key, part, own, every in rows}
 
     def remove(self, root: Path) -> None:
         name = project_name(root)

@@ -114,6 +114,13 @@ class _Hits(NamedTuple):
     counts: Numbers
 
 
+class _Total(NamedTuple):
+    """How many rows an inverted index has, and how many words they have in all."""
+
+    row_count: int
+    tokens: int
+
+
 class WordIndex:
     """Asks one inverted index."""
 
@@ -139,12 +146,12 @@ class WordIndex:
         """
         asked = [*in_first_column, *alone, *paired]
         terms = [tokens_of(term) for term in asked]
-        hits = self._read({word for term in terms for word in term})
+        hits, total = self._read({word for term in terms for word in term})
         found = [self._hits_of(term, hits, only_first=n < len(in_first_column)) for n, term in enumerate(terms)]
         ids = np.unique(np.concatenate([hit.ids for hit in found])) if found else np.zeros(0, np.int64)
         if not len(ids):
             return Ranked(ids, np.zeros(0))
-        scores = self._scores(ids, found)
+        scores = self._scores(ids, found, total)
         singles = len(asked) - len(paired)
         wanted, meetings = np.zeros(len(ids), bool), np.zeros(len(ids), np.int32)
         for n, hit in enumerate(found):
@@ -156,16 +163,12 @@ class WordIndex:
         wanted |= meetings > 1
         return Ranked(ids[wanted], scores[wanted])
 
-    def _scores(self, ids: Numbers, found: Sequence[_Hits]) -> Numbers:
+    def _scores(self, ids: Numbers, found: Sequence[_Hits], total: _Total) -> Numbers:
         """bm25() of the rows, computed in the same order, so that what is equal there is equal here."""
-        (row_count, tokens), *_ = self._tables.query(
-            "SELECT row_count, tokens FROM word_total WHERE project = %s AND kind = %s",
-            (self._tables.key, self._kind.number),
-        ) or [(0, 0)]
-        average = tokens / row_count if row_count else 1.0
+        average = total.tokens / total.row_count
         scores = np.zeros(len(ids))
         for hit in found:
-            idf = float(np.log((row_count - len(hit.ids) + 0.5) / (len(hit.ids) + 0.5)))
+            idf = float(np.log((total.row_count - len(hit.ids) + 0.5) / (len(hit.ids) + 0.5)))
             frequency = np.zeros(len(hit.ids))
             for weight, counts in zip(self._kind.weights, hit.counts, strict=True):
                 frequency += weight * counts
@@ -189,16 +192,18 @@ class WordIndex:
             hit = _Hits(hit.ids[has], hit.lengths[has], counts)
         return hit
 
-    def _read(self, words: Iterable[str]) -> dict[str, _Hits]:
-        rows = self._tables.query(
-            """SELECT term, block, row_count, postings FROM word
-               WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
-            (self._tables.key, self._kind.number, sorted(words)),
+    def _read(self, words: Iterable[str]) -> tuple[dict[str, _Hits], _Total]:
+        key, kind = self._tables.key, self._kind.number
+        total = "FROM word_total WHERE project = %s AND kind = %s"
+        rows = self._tables.query(  # in one round trip
+            f"""SELECT term, block, row_count, postings, (SELECT row_count {total}), (SELECT tokens {total}) FROM word
+                WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
+            (*(key, kind) * 3, sorted(words)),
         )
         parts: dict[str, list[_Hits]] = {}
-        for term, block, count, postings in rows:
+        for term, block, count, postings, *_ in rows:
             parts.setdefault(term, []).append(_unpacked(block, count, postings, len(self._kind.weights)))
-        return {
+        hits = {
             term: _Hits(
                 np.concatenate([hit.ids for hit in found]),
                 np.concatenate([hit.lengths for hit in found]),
@@ -206,6 +211,7 @@ class WordIndex:
             )
             for term, found in parts.items()
         }
+        return hits, _Total(*rows[0][4:]) if rows else _Total(0, 0)
 
 
 # --- writing
