@@ -7,8 +7,8 @@ python -m benchmarks.postgres_words --root FOLDER --database postgresql://…
 - tsvector: a column of each chunk with a GIN index, ranked by `ts_rank` (which is no BM25, and cannot count a word)
 
 The schema `deltos_words_benchmark` of the database is made and dropped. Each question is asked of all three, and the
-best of three times counts; CPU is what this process and the server's together take, the mean of all. A question is two to
-six words of a chunk's documentation or name, as people ask for what they remember of it.
+best of three times counts; CPU is what this process and the server's together take, the mean of all. A question is two
+to six words of a chunk's documentation or name, as people ask for what they remember of it.
 """
 
 from __future__ import annotations

@@ -325,3 +325,20 @@ def test_a_text_that_cannot_be_stored_fails_at_once_and_the_others_are_kept(proj
         writer.code.add(kept, FileWords("a\0b", "", ""), [], [DefinitionRecord("x\0", "function", 1, 1, "")])
     assert project.code.defined_names(limit=9) == ["x\ufffd"]
     assert [file_id for file_id, _ in project.code.match_files(["b"], [], [], FileScope(), limit=9)] == [kept]
+
+
+def test_a_part_that_the_database_refuses_leaves_no_words(project: PostgresProject) -> None:
+    def fail(writer: ProjectWriter, file_id: int) -> None:
+        with writer.part():
+            chunk = ChunkRecord(1, 1, "", "", "", "rare", "", "")
+            writer.code.add(file_id, FileWords("c", "", ""), [chunk], [])  # once more: its words are there already
+
+    with project.writing() as writer:
+        known = write_file(writer, Random(2), "a.py")
+        with pytest.raises(StoreError):
+            fail(writer, known)
+        write_file(writer, Random(3), "d.py")
+    assert set(project.files()) == {"a.py", "d.py"}
+    assert project.code.match_chunks(["rare"], [], FileScope(), limit=9) == []
+    ((chunks,),) = project.tables.query("SELECT COUNT(*) FROM chunk WHERE project = %s", (project.tables.key,))
+    assert project.code.chunk_count() == chunks
