@@ -13,10 +13,14 @@ import pytest
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.code.search import CodeSearch
+from deltos.domains.graph.languages import FAMILIES
+from deltos.domains.graph.resolving import ResolvingSession, resolve_in_child
 from deltos.errors import StoreBusy, StoreError
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
+from deltos.store.graph import PendingFacts
 from deltos.store.history import CommitRecord
 from deltos.store.postgres.database import Database
+from deltos.store.postgres.graph import PostgresFactSource
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.opened import shared_database
 from deltos.store.postgres.projects import PostgresProjects
@@ -342,3 +346,13 @@ def test_a_part_that_the_database_refuses_leaves_no_words(project: PostgresProje
     assert project.code.match_chunks(["rare"], [], FileScope(), limit=9) == []
     ((chunks,),) = project.tables.query("SELECT COUNT(*) FROM chunk WHERE project = %s", (project.tables.key,))
     assert project.code.chunk_count() == chunks
+
+
+def test_a_child_that_cannot_reach_the_database_is_no_fault_of_a_file(workers: Workers) -> None:
+    source = PostgresFactSource(("postgresql://ada:s3cret@127.0.0.1:1/deltos", "deltos"), 1)
+    assert "s3cret" not in repr(source)
+    number = next(n for n, family in enumerate(FAMILIES) if "python" in family.languages)
+    session = ResolvingSession(source, {"a.py": "python"}, PendingFacts({}, {}), number, ["a.py"])
+    with pytest.raises(StoreError, match="cannot be reached") as told:
+        list(resolve_in_child(workers, session))
+    assert "s3cret" not in str(told.value)
