@@ -5,7 +5,7 @@ WORKDIR /build
 COPY pyproject.toml hatch_build.py README.md LICENSE CHANGELOG.md ./
 COPY src src
 # pip compiles what it installs; that stays, because at run time nothing can be written beside it.
-RUN python -m venv /opt/deltos && /opt/deltos/bin/pip install --no-cache-dir . && /opt/deltos/bin/pip uninstall --yes pip
+RUN python -m venv /opt/deltos && /opt/deltos/bin/pip install --no-cache-dir ".[postgres]" && /opt/deltos/bin/pip uninstall --yes pip
 
 FROM python:3.13-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* \

@@ -13,10 +13,14 @@ import pytest
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.code.search import CodeSearch
+from deltos.domains.graph.languages import FAMILIES
+from deltos.domains.graph.resolving import ResolvingSession, resolve_in_child
 from deltos.errors import StoreBusy, StoreError
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
+from deltos.store.graph import PendingFacts
 from deltos.store.history import CommitRecord
 from deltos.store.postgres.database import Database
+from deltos.store.postgres.graph import PostgresFactSource
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.opened import shared_database
 from deltos.store.postgres.projects import PostgresProjects
@@ -325,3 +329,30 @@ def test_a_text_that_cannot_be_stored_fails_at_once_and_the_others_are_kept(proj
         writer.code.add(kept, FileWords("a\0b", "", ""), [], [DefinitionRecord("x\0", "function", 1, 1, "")])
     assert project.code.defined_names(limit=9) == ["x\ufffd"]
     assert [file_id for file_id, _ in project.code.match_files(["b"], [], [], FileScope(), limit=9)] == [kept]
+
+
+def test_a_part_that_the_database_refuses_leaves_no_words(project: PostgresProject) -> None:
+    def fail(writer: ProjectWriter, file_id: int) -> None:
+        with writer.part():
+            chunk = ChunkRecord(1, 1, "", "", "", "rare", "", "")
+            writer.code.add(file_id, FileWords("c", "", ""), [chunk], [])  # once more: its words are there already
+
+    with project.writing() as writer:
+        known = write_file(writer, Random(2), "a.py")
+        with pytest.raises(StoreError):
+            fail(writer, known)
+        write_file(writer, Random(3), "d.py")
+    assert set(project.files()) == {"a.py", "d.py"}
+    assert project.code.match_chunks(["rare"], [], FileScope(), limit=9) == []
+    ((chunks,),) = project.tables.query("SELECT COUNT(*) FROM chunk WHERE project = %s", (project.tables.key,))
+    assert project.code.chunk_count() == chunks
+
+
+def test_a_child_that_cannot_reach_the_database_is_no_fault_of_a_file(workers: Workers) -> None:
+    source = PostgresFactSource(("postgresql://ada:s3cret@127.0.0.1:1/deltos", "deltos"), 1)
+    assert "s3cret" not in repr(source)
+    number = next(n for n, family in enumerate(FAMILIES) if "python" in family.languages)
+    session = ResolvingSession(source, {"a.py": "python"}, PendingFacts({}, {}), number, ["a.py"])
+    with pytest.raises(StoreError, match="cannot be reached") as told:
+        list(resolve_in_child(workers, session))
+    assert "s3cret" not in str(told.value)

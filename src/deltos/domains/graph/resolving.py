@@ -19,7 +19,7 @@ from msgspec.structs import astuple
 from deltos.domains.graph.facts import NotedFacts, StoredFacts
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.languages import FAMILIES
-from deltos.errors import ReadingStopped
+from deltos.errors import ReadingStopped, StoreError
 from deltos.garbage_collection import garbage_collection_paused
 from deltos.isolated.wire import TaskLimits
 from deltos.store.graph import PendingFacts, ResolutionRecord
@@ -143,6 +143,7 @@ def resolve_in_child(workers: Workers, session: ResolvingSession) -> Iterator[Re
     spent = _Spent(ALL_CPU_SECONDS + ALL_CPU_SECONDS_PER_FILE * len(session.paths))
     with closing(workers.stream(resolve_next, (session,), session.paths, lambda _: limits)) as replies:
         for number, (path, reply) in enumerate(zip(session.paths, replies, strict=True), 1):
+            _check_store(reply)
             spent.add(reply)
             yield _record(reply) if reply.error is None else _second_try(workers, session, path, _reason(reply.error))
             if too_much := spent.too_much():
@@ -164,6 +165,7 @@ def _second_try(workers: Workers, session: ResolvingSession, path: str, reason: 
         limits = _limits(min(CPU_SECONDS, SECOND_TRY_CPU_SECONDS), session)
         with closing(workers.stream(resolve_next, (alone,), [path], lambda _: limits)) as replies:
             (reply,) = replies
+        _check_store(reply)
         if reply.error is None:
             return _record(reply)
         read = {name.decode("utf-8", "surrogateescape") for name in notes.read_bytes().split(b"\0")[:-1]}
@@ -196,6 +198,12 @@ class _Spent:
         if self.cpu_seconds > self.most_cpu_seconds:
             return f"the files before it took more than {self.most_cpu_seconds:.0f} s of CPU time"
         return ""
+
+
+def _check_store(reply: Reply) -> None:
+    """Raise what the child's store raised: that is no file's fault, and would be noted as one."""
+    if isinstance(reply.error, StoreError):
+        raise reply.error
 
 
 def _record(reply: Reply) -> ResolutionRecord:

@@ -308,6 +308,8 @@ class PostgresCodeWriter:
         self._added.clear()
         self._removed.clear()
         self._held_chunks = 0
+        self._chunk_words.clear()
+        self._file_words.clear()
 
     def flush(self) -> None:
         """Write what is held back."""

@@ -12,9 +12,14 @@ if TYPE_CHECKING:
 
 def copy_rows(connection: Connection, target: str, types: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Insert rows into a table with its columns: `chunk (project, id)`."""
+    every = iter(rows)
+    first = next(every, None)
+    if first is None:
+        return
     with connection.cursor().copy(f"COPY {target} FROM STDIN (FORMAT BINARY)".encode()) as copy:
         copy.set_types(types)
-        for row in rows:
+        copy.write_row(first)
+        for row in every:
             copy.write_row(row)
 
 

@@ -39,9 +39,9 @@ _TABLES = (
     "memory_snapshot_part",
 )
 # Whoever remembers waits until it is on disk, whatever the server does otherwise; stronger settings stay.
-_ON_DISK = """SELECT set_config('synchronous_commit', 'on', true)
-    WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
-_ONE_WRITER = "SELECT pg_advisory_xact_lock(hashtext('deltos memory'))"
+_ON_DISK = """CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+    THEN set_config('synchronous_commit', 'on', true) END"""
+_ONE_WRITER = f"SELECT pg_advisory_xact_lock(hashtext('deltos memory')), {_ON_DISK}"
 
 
 class PostgresObservations:
@@ -110,7 +110,6 @@ class PostgresObservations:
     @contextmanager
     def writing(self) -> Iterator[PostgresObservationsWriter]:
         with self.database.write() as connection:
-            connection.execute(_ON_DISK)
             connection.execute(_ONE_WRITER)
             yield PostgresObservationsWriter(connection)
 
@@ -185,18 +184,21 @@ class PostgresObservations:
     # ------------------------------------------------------------------ by words
 
     def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
-        return len(self.places_with(words, at_most=at_most, project_keys=project_keys))
+        with self.database.snapshot():
+            keys = self._all_keys() if project_keys is None else list(project_keys)
+            sql = """SELECT count(*) FROM (SELECT DISTINCT place FROM observation_posting
+                     WHERE project = ANY(%s) AND term = ANY(%s) LIMIT %s) found"""
+            return int(self._query(sql, (keys, _terms(words), at_most))[0][0])
 
     def places_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
     ) -> list[int]:
-        terms = sorted({kept_term(term) for found in stemmed_terms(words) for term in found})
         with self.database.snapshot():
             keys = self._all_keys() if project_keys is None else list(project_keys)
             rows = self._query(
                 """SELECT DISTINCT place FROM observation_posting WHERE project = ANY(%s) AND term = ANY(%s)
                    ORDER BY place DESC LIMIT %s""",
-                (keys, terms, at_most),
+                (keys, _terms(words), at_most),
             )
         return [row[0] for row in rows]
 
@@ -320,3 +322,8 @@ class PostgresObservations:
     def mined_file(self, key: bytes) -> MinedFile | None:
         rows = self._query("SELECT key, size_bytes, mtime_ns, since FROM memory_mined_file WHERE key = %s", (key,))
         return MinedFile(*rows[0]) if rows else None
+
+
+def _terms(words: Sequence[str]) -> list[str]:
+    """What the words are looked up by."""
+    return sorted({kept_term(term) for found in stemmed_terms(words) for term in found})

@@ -180,11 +180,10 @@ class PostgresObservationsWriter:
         words = words_of(new.names, new.text)
         marks = ", ".join(["%s"] * 21)
         self._run(
-            f"INSERT INTO observation (place, id, project, {_CONTENT}, words) VALUES ({marks})",
-            (place, new.id, project, *_values(new), words),
-        )
-        self._run(
-            "INSERT INTO observation_place VALUES (%s, %s, %s, nextval('observation_change'))", (place, project, new.id)
+            f"""WITH added AS (
+                    INSERT INTO observation (place, id, project, {_CONTENT}, words) VALUES ({marks})
+                ) INSERT INTO observation_place VALUES (%s, %s, %s, nextval('observation_change'))""",
+            (place, new.id, project, *_values(new), words, place, project, new.id),
         )
         if new.deleted_at is None:
             self._show(project, place, words)
@@ -319,10 +318,11 @@ class PostgresObservationsWriter:
     def _show(self, project: int, place: int, words: Sequence[str]) -> None:
         """Let a live observation be found by its words, and await its vector."""
         self._run(
-            "INSERT INTO observation_posting (project, term, place) SELECT %s, unnest(%s::text[]), %s",
-            (project, list(words), place),
+            """WITH shown AS (
+                   INSERT INTO observation_posting (project, term, place) SELECT %s, unnest(%s::text[]), %s
+               ) INSERT INTO observation_vector (key) VALUES (%s)""",
+            (project, list(words), place, place),
         )
-        self._run("INSERT INTO observation_vector (key) VALUES (%s)", (place,))
 
     def _hide(self, project: int, place: int) -> None:
         """Let an observation be found no more, neither by its words nor by its vector."""
@@ -346,15 +346,18 @@ class PostgresObservationsWriter:
 
     def _next_place(self, session: int) -> int:
         first, last = session_range(session)
-        sql = "SELECT max(place) FROM observation_place WHERE place BETWEEN %s AND %s"
-        highest = self._query(sql, (first, last))[0][0]
-        stride = _LOOSE_STRIDE if self._is_loose(session) else 1
+        sql = """SELECT (SELECT max(place) FROM observation_place WHERE place BETWEEN %s AND %s),
+                        (SELECT session_id IS NULL FROM memory_session WHERE key = %s)"""
+        [(highest, is_loose)] = self._query(sql, (first, last, session))
+        stride = _LOOSE_STRIDE if is_loose else 1
         return first if highest is None else int(highest) + stride
 
     def _is_loose(self, session: int) -> bool:
         return self._query("SELECT session_id FROM memory_session WHERE key = %s", (session,))[0][0] is None
 
-    def _write_anchors(self, place: int, anchors: Iterable[Anchor]) -> None:
+    def _write_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
+        if not anchors:
+            return
         with self._connection.cursor() as cursor:
             cursor.executemany(
                 """INSERT INTO observation_anchor VALUES (%s, %s, %s, %s)

@@ -1,0 +1,73 @@
+"""The command line with a database: as with files, the same answers, and the password is never shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+
+from deltos.cli.main import main
+from tests.postgres_server import PASSWORD, empty_database
+from tests.relevance.test_rankings import HERE as RELEVANCE
+from tests.relevance.test_rankings import unpack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUESTIONS = (
+    ("code", "search", "how are passwords stored"),
+    ("code", "search", "ConnectionPool.acquire"),
+    ("graph", "refs", "place_order"),
+    ("search", "roll back on error"),
+)
+
+
+class CommandLine:
+    """Runs commands in a folder and keeps all that they show."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self.shown = ""
+        monkeypatch.setenv("DELTOS_EMBED", "off")
+
+    def run(self, home: Path, database: str, *words: str) -> str:
+        self._monkeypatch.setenv("DELTOS_HOME", str(home))
+        self._monkeypatch.setenv("DELTOS_DATABASE", database)
+        main(list(words))
+        told = self._capsys.readouterr()
+        self.shown += told.out + told.err
+        return told.out
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(monkeypatch, capsys)
+
+
+def test_a_project_is_indexed_asked_about_listed_and_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: CommandLine
+) -> None:
+    monkeypatch.chdir(unpack(RELEVANCE / "bookshop.txtar", tmp_path / "bookshop"))
+    url, one, two = empty_database(), tmp_path / "one", tmp_path / "two"
+    commands.run(one, "", "index", ".")
+    commands.run(two, url, "index", ".")
+    for question in QUESTIONS:
+        assert commands.run(two, url, *question) == commands.run(one, "", *question)
+    assert "bookshop" in commands.run(two, url, "status")
+    assert ", PostgreSQL " in commands.run(two, url, "doctor")
+    commands.run(two, url, "forget-project", "bookshop", "--yes")
+    assert "bookshop" not in commands.run(two, url, "status")
+    assert not list(two.glob("projects/*"))
+    for secret in (PASSWORD, quote(PASSWORD, safe="")):
+        assert secret not in commands.shown
+
+
+@pytest.mark.parametrize("command", [("doctor",), ("status",), ("code", "search", "x")])
+def test_a_database_that_cannot_be_reached_is_named_without_its_password(
+    tmp_path: Path, commands: CommandLine, command: tuple[str, ...]
+) -> None:
+    commands.run(tmp_path, "postgresql://ada:s3cret@127.0.0.1:1/deltos", *command)
+    assert "postgresql://ada@127.0.0.1:1/deltos cannot be reached" in commands.shown
+    assert "s3cret" not in commands.shown
