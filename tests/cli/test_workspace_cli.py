@@ -94,8 +94,9 @@ def test_code_is_searched_in_all_projects_of_a_workspace(capsys: pytest.CaptureF
     assert main(["code", "search", "apply_voucher", "--project", "shop", "--json"]) == 0
     hits = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (hits[0]["repository"], hits[0]["path"]) == ("lib", "cart.py")
-    assert main(["search", "apply_voucher", "--project-id", "shop"]) == 0
-    assert "[lib] apply_voucher cart.py:1-2" in capsys.readouterr().out
+    for option in ("--project-id", "--project"):
+        assert main(["search", "apply_voucher", option, "shop"]) == 0
+        assert "[lib] apply_voucher cart.py:1-2" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("folder")

@@ -39,8 +39,8 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
     fetch = add_verb(subparsers, "fetch", _fetch, "show the full text behind an id of search")
     fetch.add_argument("id", help="such as code:src/app.py#main, doc:12, api:shop:GET /orders, commit:1a2b3c or obs:…")
-    for verb in (search, fetch):
-        add_project(verb)
+    add_project(search, takes_several=True)
+    add_project(fetch)
 
 
 def _search(arguments: argparse.Namespace) -> int:
@@ -86,11 +86,13 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
     from deltos.federation.render import search_answer
 
     bar = ProgressBar()
+    folder = Path(arguments.project).absolute()
+    is_folder = folder.is_dir()  # else it is the name of a project or a workspace, or several
     asked = SearchRequest(
         query,
-        Path(arguments.project).absolute(),
+        folder if is_folder else Path.cwd(),
         bar,
-        project_id=arguments.project_id,
+        project_id=arguments.project_id or ("" if is_folder else arguments.project),
         limit=arguments.limit,
         filters=parse_filters(
             kind=arguments.kind,
