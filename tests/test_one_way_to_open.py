@@ -23,6 +23,7 @@ OWN = {
     "clones/shelf.py": "the data folder",
     "config.py": "the data folder",
     "domains/code/scope.py": "names of folders for a hint",
+    "domains/memory/glossary.py": "came with us: the table of words",
     "domains/docs/background.py": "an origin, not a file",
     "domains/docs/source.py": "an origin, not a file",
     "domains/graph/resolving.py": "the temporary file in which a child notes what it reads",

@@ -79,7 +79,7 @@ def select(projects: Projects, text: str, defaults: Sequence[Path], *, folders_f
 
 def _words(text: str, default: Path, *, folders_first: bool) -> list[str]:
     """The comma-separated words; a folder whose name has a comma is one."""
-    if folders_first and "," in text and _is_folder(default, text):
+    if folders_first and "," in text and is_readable_folder(default, text):
         return [text]
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
@@ -113,7 +113,7 @@ class _Words:
     def _own(self, word: str) -> Path | None:
         """What a word means to the session: a folder, where those come first or it is a whole path, or the id of one of
         its projects."""
-        if (self._folders_first or Path(word).is_absolute()) and _is_folder(self._defaults[0], word):
+        if (self._folders_first or Path(word).is_absolute()) and is_readable_folder(self._defaults[0], word):
             return self._defaults[0] / given_path(word)
         return next((root for root in self._defaults if self._projects.has_id(root, word)), None)
 
@@ -122,7 +122,7 @@ class _Words:
         try:
             return root_of_project(self._projects.stores.known(), word)
         except NotFound as problem:
-            if self._folders_first or _is_folder(self._defaults[0], word):
+            if self._folders_first or is_readable_folder(self._defaults[0], word):
                 # What is no folder is told in the words of whoever looks for one, the same whether it exists or not.
                 self._projects.at(folder := self._defaults[0] / given_path(word))
                 return folder
@@ -130,7 +130,7 @@ class _Words:
             raise NotFound(problem.message, hint=f"{problem.hint} {others}".strip()) from None
 
 
-def _is_folder(default: Path, word: str) -> bool:
+def is_readable_folder(default: Path, word: str) -> bool:
     """Whether a word is a folder that the call may read."""
     try:
         folder = default / given_path(word)

