@@ -251,7 +251,7 @@ def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_in_words(root: Path,
 
 def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path: Path) -> None:
     write_files(root, {"pyproject.toml": "-." * 200_000 + "a = 1\n"})  # a dotted key takes tomllib its square
-    with pytest.raises(SourceError, match="a key of more than 200 parts"):
+    with pytest.raises(SourceError, match="a key of more than 64 parts"):
         direct_dependencies(root, Here())
     many = "".join(f"a{number} = 1\n" for number in range(200_000))
     write_files(root, {"pyproject.toml": many})

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from deltos.clients.splice import Path
 
 
+_MOST_KEY_PARTS = 64
+
+
 def read(text: str) -> Json:
     """The plain value of a TOML text; raises BadConfiguration when it is none."""
+    if any(line.partition("=")[0].count(".") >= _MOST_KEY_PARTS for line in text.splitlines()):
+        # tomllib takes more than the square of them
+        raise BadConfiguration(f"it has a key of more than {_MOST_KEY_PARTS} parts")
     try:
         return cast("Json", tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as exc:

@@ -23,7 +23,7 @@ _PYPROJECT = "pyproject.toml"
 _INCLUDES = ("-r ", "-r\t", "--requirement ", "--requirement=")
 _MOST_FILES = 20
 MOST_DEPENDENCIES = 2_000  # each is looked for on disk; large projects name a few hundred
-_MOST_KEY_PARTS = 200
+_MOST_KEY_PARTS = 64
 _MAX_FILE_BYTES = 5_000_000
 _SHOWN_CHARACTERS = 100
 

@@ -45,6 +45,10 @@ def _packages(clause: ImportClause, language: str) -> list[str]:
     return [separator.join(parts[: count + 1]) for count in range(len(parts))]
 
 
+# Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name.
+_MOST_TARGETS = 256
+
+
 class DeclaredTypesResolver:
     """Go, Java, Kotlin, C#, Rust, C, C++, PHP and Ruby."""
 
@@ -92,9 +96,12 @@ class FileResolver:
     def resolve(self, body: SourceBody) -> Resolution:
         """All edges and imports of the file."""
         edges: dict[_Reference, bool] = {}
-        for use in body.uses:
+        for use in dict.fromkeys(body.uses):  # a line may say the same a thousand times
             kind = _ROLES.get(use.role, "read")
             found = self._members.meant(use.source, use.name, use.role, use.receiver)
+            if len(found.targets) > _MOST_TARGETS:
+                edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
+                continue
             for path, key in found.targets:
                 reference = _Reference(use.line, use.source, path, key, kind)
                 edges[reference] = edges.get(reference, False) or found.is_certain
