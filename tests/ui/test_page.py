@@ -147,6 +147,8 @@ def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watch
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/#/{name}")
+        if name == "search":  # takes the focus when it appears, after its address did
+            expect(page.locator("#query")).to_be_focused()
     watched.open("health?project=deltos", ".figures")
     page.locator("#main").focus()
     page.keyboard.press("g")

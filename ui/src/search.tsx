@@ -1,6 +1,6 @@
 // Search over everything as you type: what the agent would get, and what is behind it.
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { DocumentPane } from "./document";
 import { AgentText, Empty, Problem, Switch, useArrows, useView } from "./parts";
 import { address, go } from "./route";
@@ -49,7 +49,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
     const timer = setTimeout(() => ask(wanted), busy ? BUSY_WAIT_MS : 0);
     return () => clearTimeout(timer);
   }, [typed, q, tab, project, busy]);
-  useEffect(() => { if (!id) field.current?.focus(); }, []);
+  useLayoutEffect(() => { if (!id) field.current?.focus(); }, []); // with the view, never a moment later: focus that a person moved meanwhile would jump
 
   const results = (q && data?.results) || [];
   const chosen = results.findIndex((result) => result.id === id);
