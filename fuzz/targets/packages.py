@@ -52,6 +52,18 @@ _NODE = (
 )
 
 
+_DECLARATIONS = (
+    b"/**",
+    b"*/",
+    b"export ",
+    b"declare ",
+    b"import './x'",
+    b"/// <reference path='",
+    b"namespace A {",
+    b"}",
+)
+
+
 def targets() -> Iterator[Target]:
     """One per file that tells what is installed or wanted."""
     yield Target("record", opened(_distribution("RECORD")), ("record",), ("RECORD",), _RECORD)
@@ -68,13 +80,8 @@ def targets() -> Iterator[Target]:
         (".py", ".pyi"),
         (b"def f(", b"class A:\n", b"    ", b"@a\n", b"-", b"(", b"lambda: ", b"'''", b"\\", b"*", b":=", b"if x:\n"),
     )
-    yield Target(
-        "node-api",
-        opened(_node_api),
-        ("tests/languages/samples/typescript.sample",),
-        (".d.ts",),
-        (b"/**", b"*/", b"export ", b"declare ", b"import './x'", b"/// <reference path='", b"namespace A {", b"}"),
-    )
+    for name, make in (("node-links", _node_links), ("node-api", _node_api)):
+        yield Target(name, opened(make), ("tests/languages/samples/typescript.sample",), (".d.ts",), _DECLARATIONS)
 
 
 def _distribution(changed: str) -> Callable[[Path], Run]:
@@ -158,14 +165,22 @@ def _python_api(_scratch: Path) -> Run:
     return run
 
 
-def _node_api(_scratch: Path) -> Run:
-    from deltos.domains.docs.chunk import chunk_document
-    from deltos.domains.docs.node_api import describe_declarations
+def _node_links(_scratch: Path) -> Run:
     from deltos.domains.docs.node_links import LinkedFile, public_names, read_links
 
     def run(data: bytes) -> None:
         links = read_links("index.d.ts", data)
-        names = public_names({"index.d.ts": LinkedFile(dict.fromkeys(links.imports, "index.d.ts"), links.exports)})
-        chunk_document(describe_declarations("a/index.d.ts", data, names.get("index.d.ts", {})))
+        public_names({"index.d.ts": LinkedFile(dict.fromkeys(links.imports, "index.d.ts"), links.exports)})
+
+    return run
+
+
+def _node_api(_scratch: Path) -> Run:
+    from deltos.domains.docs.chunk import chunk_document
+    from deltos.domains.docs.node_api import describe_declarations
+    from deltos.domains.docs.node_links import NAMELESS
+
+    def run(data: bytes) -> None:
+        chunk_document(describe_declarations("a/index.d.ts", data, {NAMELESS: ["a"], "Point": ["a.Point"]}))
 
     return run

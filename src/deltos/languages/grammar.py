@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 READ_BYTES = 512  # small, so that a parse that has grown slow is soon noticed
 READ_BYTES_LATER = 64  # a query's predicates read back short names only
-_BLANKS = b" " * READ_BYTES
+_FILLER = b"\x01" * READ_BYTES  # no token of any grammar, and no blank, which a scanner would skip again and again
 _CELL_BYTES = 128  # what is read again ends where one of these does
 LIMIT_SECONDS = 0.04
 LIMIT_SECONDS_PER_BYTE = 1e-5  # an ordinary file takes a thirtieth of that
@@ -135,7 +135,7 @@ class _Source:
     The parser's own progress callback crashes it (tree-sitter 0.26), so reading is where we can say stop. The end may
     not move: the parser goes back in the file, and one that finds another end there crashes too. Where it was at the
     end already (it looks there for the end of each of many comments), or recovers there without an end, it gets
-    blanks, and the tree is worth nothing.
+    characters without a meaning, and the tree is worth nothing.
 
     The binding never lets go of a piece that it was given (0.26), and recovery reads the same places a hundred thousand
     times: what is read again is short, and for each place the same piece.
@@ -160,7 +160,7 @@ class _Source:
             self.gave_up = self.gave_up or is_at_end or now >= self._last_deadline
             self._end = self._read_to
         if self.gave_up:
-            return _BLANKS[: max(0, min(READ_BYTES, self._end - offset))]
+            return _FILLER[: max(0, min(READ_BYTES, self._end - offset))]
         if offset < self._read_to:
             return self._read_again(offset)
         piece = self._data[offset : min(offset + READ_BYTES, self._end)]
