@@ -59,7 +59,7 @@ class Session:
 
     async def open(self) -> str:
         """Connect and shake hands; empty when all is well, else what is wrong."""
-        self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
+        await self._connect()
         client = {"name": "load", "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
         headers, _ = await self._post({"method": "initialize", "params": params})
@@ -91,10 +91,16 @@ class Session:
         message: dict[str, Any] = json.loads(found[-1] if found else body or b"{}")
         return headers["status"], message
 
+    async def _connect(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
+
     async def _post(self, message: dict[str, Any], *, notification: bool = False) -> tuple[dict[str, str], bytes]:
         if not notification:
             self._next_id += 1
             message["id"] = self._next_id
+        if self._reader.at_eof():  # servers hang up on who says nothing for long
+            self._writer.close()
+            await self._connect()
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         own = self._authorization + (f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else "")
         self._writer.write(

@@ -73,13 +73,8 @@ def environment_with(requirement: str) -> Path:
     return python
 
 
-def _sample(pid: int, ended: threading.Event, peaks: list[int]) -> None:
-    """Note the greatest sum of memory over the tree of processes below `pid`."""
-    while not ended.wait(SAMPLE_SECONDS):
-        peaks[0] = max(peaks[0], sum(map(_proportional_bytes, _tree(pid))))
-
-
-def _tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[int]:
+    """A process and all below it."""
     found, pending = [], [pid]
     while pending:
         current = pending.pop()
@@ -87,6 +82,12 @@ def _tree(pid: int) -> list[int]:
         for listing in Path(f"/proc/{current}/task").glob("*/children"):
             pending += map(int, _read(listing).split())
     return found
+
+
+def _sample(pid: int, ended: threading.Event, peaks: list[int]) -> None:
+    """Note the greatest sum of memory over the tree of processes below `pid`."""
+    while not ended.wait(SAMPLE_SECONDS):
+        peaks[0] = max(peaks[0], sum(map(_proportional_bytes, tree(pid))))
 
 
 def _proportional_bytes(pid: int) -> int:

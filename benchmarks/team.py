@@ -1,0 +1,308 @@
+"""A team's servers under load: two of them over one PostgreSQL, many repositories, people who think between questions.
+
+    python -m benchmarks.team --database URL --roots FILE [--clients N …] [--seconds S] [--record FILE]
+    python -m benchmarks.team --plot FILE --to FILE.svg
+
+`--roots` names the folders of projects that are indexed in the database, one a line. A person opens a session at one
+of two real servers and asks about one repository after another, five seconds on average between an answer and the
+next question: a name that one file alone defines (search_code, find_references), or words of a chunk's documentation
+(search_code, search). An answer without the file that has it counts as missed, an answer that is none as an error.
+CPU is that of servers and database for one answer. `--record` adds a line of JSON to a file, from which `--plot`
+draws the curve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import statistics
+import sys
+import time
+from collections import Counter, defaultdict
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import psycopg
+
+from benchmarks.http_load import Session, serving
+from benchmarks.processes import tree
+from deltos.store.postgres.tables import project_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SERVERS = 2
+THINK_SECONDS = 5.0
+QUESTIONS_PER_PROJECT = 12
+WORDS = (4, 8)  # of a question made of documentation
+TOOLS = ("search_code", "find_references", "search")
+SEED = 20
+
+
+class Question(NamedTuple):
+    """What is asked of which repository, and the file that the answer must name."""
+
+    tool: str
+    arguments: dict[str, Any]
+    path: str
+
+
+@dataclass(slots=True)
+class Answers:
+    """What all clients saw."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    missed: Counter[str] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def count(self) -> int:
+        """All answers."""
+        return sum(map(len, self.seconds.values()))
+
+
+class Size(NamedTuple):
+    """How much the database keeps."""
+
+    projects: int
+    chunks: int
+    lines: int
+    megabytes: float
+
+
+def main() -> int:
+    """Print a table; 1 where a question was answered by an error."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--database")
+    parser.add_argument("--roots", type=Path)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 20, 200])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--to", type=Path)
+    given = parser.parse_args()
+    if given.plot:
+        given.to.write_text(plot([json.loads(line) for line in given.plot.read_text().splitlines()]))
+        return 0
+    roots = [Path(line) for line in given.roots.read_text().splitlines() if line]
+    with psycopg.connect(given.database, autocommit=True) as connection:
+        connection.execute("SET search_path TO deltos")
+        size = size_of(connection)
+        asked = [each for root in roots for each in questions(connection, root)]
+        postmaster = _postmaster(connection)
+    print(f"{size.projects} projects, {size.chunks:,} chunks, {size.lines:,} lines, {size.megabytes:,.0f} MB\n")
+    print(
+        "| clients | tool | answers | p50 ms | p95 ms | without the file | errors | CPU ms each, servers and database |"
+    )
+    print("|--:|---|--:|--:|--:|--:|--:|--:|")
+    failed = 0
+    for count in given.clients:
+        answers, cpu = load(given.database, roots[0], asked, count, given.seconds, postmaster)
+        failed += sum(answers.problems.values())
+        show(count, answers, cpu)
+        if given.record:
+            with given.record.open("a") as out:
+                out.write(json.dumps(record(size, count, answers, cpu)) + "\n")
+    return 1 if failed else 0
+
+
+def size_of(connection: psycopg.Connection[Any]) -> Size:
+    """What is kept at this moment."""
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM project), (SELECT count(*) FROM chunk), (SELECT sum(lines) FROM file),"
+        " pg_database_size(current_database())"
+    ).fetchone()
+    assert row
+    return Size(row[0], row[1], row[2], row[3] / 1e6)
+
+
+def questions(connection: psycopg.Connection[Any], root: Path) -> list[Question]:
+    """What one can ask of a project, drawn by chance, always the same."""
+    row = connection.execute("SELECT id FROM project WHERE name = %s", (project_name(root),)).fetchone()
+    if row is None:
+        sys.exit(f"{root} is not indexed in this database")
+    chance = random.Random(f"{SEED} {root.name}")
+    named = connection.execute(
+        "SELECT min(d.name), min(f.path) FROM definition d JOIN file f ON f.project = d.project AND f.id = d.file_id"
+        " WHERE d.project = %s AND d.kind IN ('function', 'method', 'class', 'struct') GROUP BY d.name"
+        " HAVING count(*) = 1 AND length(d.name) > 7 ORDER BY 1",
+        row,
+    ).fetchall()
+    documented = connection.execute(
+        "SELECT c.doc_words, f.path FROM chunk c JOIN file f ON f.project = c.project AND f.id = c.file_id"
+        " WHERE c.project = %s AND length(c.doc_words) > 60 ORDER BY c.id",
+        row,
+    ).fetchall()
+    found = []
+    for name, path in chance.sample(named, min(len(named), QUESTIONS_PER_PROJECT)):
+        found.append(Question("search_code", {"query": name, "project_id": str(root)}, path))
+        found.append(Question("find_references", {"symbol": name, "project_path": str(root)}, path))
+    for words, path in chance.sample(documented, min(len(documented), QUESTIONS_PER_PROJECT)):
+        query = " ".join(words.split()[: chance.randint(*WORDS)])
+        found += [Question(tool, {"query": query, "project_id": str(root)}, path) for tool in ("search_code", "search")]
+    return found
+
+
+def load(
+    database: str, root: Path, asked: Sequence[Question], count: int, seconds: float, postmaster: int
+) -> tuple[Answers, float]:
+    """Let so many people ask for that long; also the CPU seconds that servers and database took."""
+    with ExitStack() as opened, _connected(database):
+        home = opened.enter_context(TemporaryDirectory())
+        running = [opened.enter_context(serving(root, home, "--root", "/")) for _ in range(SERVERS)]
+        pids = [process.pid for process, _, _ in running]
+        answers = Answers()
+        cpu = asyncio.run(
+            _ask_all([(h, p) for _, h, p in running], asked, count, seconds, answers, [*pids, postmaster])
+        )
+    return answers, cpu
+
+
+@contextmanager
+def _connected(database: str) -> Iterator[None]:
+    """What servers that start now keep everything in."""
+    before = os.environ.get("DELTOS_DATABASE")
+    os.environ["DELTOS_DATABASE"] = database
+    try:
+        yield
+    finally:
+        os.environ.pop("DELTOS_DATABASE")
+        if before is not None:
+            os.environ["DELTOS_DATABASE"] = before
+
+
+async def _ask_all(
+    servers: Sequence[tuple[str, int]],
+    asked: Sequence[Question],
+    count: int,
+    seconds: float,
+    answers: Answers,
+    pids: Sequence[int],
+) -> float:
+    for host, port in servers:  # what a server loads once, it loads before
+        await _warm(Session(host, port), asked)
+    sessions = [Session(*servers[number % len(servers)]) for number in range(count)]
+    await asyncio.gather(*(session.open() for session in sessions))
+    before = sum(map(_cpu_seconds, pids))
+    ends_at = time.monotonic() + seconds
+    await asyncio.gather(*(_person(s, random.Random(n), asked, ends_at, answers) for n, s in enumerate(sessions)))
+    spent = sum(map(_cpu_seconds, pids)) - before
+    for session in sessions:
+        session.close()
+    return spent
+
+
+async def _warm(session: Session, asked: Sequence[Question]) -> None:
+    await session.open()
+    for tool in TOOLS:
+        question = next(each for each in asked if each.tool == tool)
+        await session.ask("tools/call", {"name": tool, "arguments": question.arguments})
+    session.close()
+
+
+async def _person(
+    session: Session, chance: random.Random, asked: Sequence[Question], ends_at: float, answers: Answers
+) -> None:
+    """One who asks, reads, thinks, and asks again."""
+    await asyncio.sleep(chance.uniform(0, THINK_SECONDS))
+    while time.monotonic() < ends_at:
+        question = chance.choice(asked)
+        started = time.monotonic()
+        status, message = await session.ask("tools/call", {"name": question.tool, "arguments": question.arguments})
+        answers.seconds[question.tool].append(time.monotonic() - started)
+        result = message.get("result", {})
+        if status != "200" or result.get("isError", True):
+            answers.problems[f"{question.tool}: {status} {json.dumps(message)[:300]}"] += 1
+        elif question.path not in json.dumps(result.get("content", ""), ensure_ascii=False):
+            answers.missed[question.tool] += 1
+        await asyncio.sleep(chance.uniform(0.5, 1.5) * THINK_SECONDS)
+
+
+def show(count: int, answers: Answers, cpu: float) -> None:
+    """The lines of the table for so many clients."""
+    for tool in TOOLS:
+        times = sorted(answers.seconds[tool])
+        if times:
+            problems = sum(n for problem, n in answers.problems.items() if problem.startswith(f"{tool}:"))
+            p50, p95 = (f"{at * 1000:,.0f}" for at in _percentiles(times))
+            print(
+                f"| {count} | {tool} | {len(times)} | {p50} | {p95} | {answers.missed[tool]} | {problems} "
+                f"| {cpu * 1000 / answers.count:.1f} |"
+            )
+    for problem, times_seen in answers.problems.most_common(5):
+        print(f"- {times_seen} × {problem}")
+
+
+def record(size: Size, count: int, answers: Answers, cpu: float) -> dict[str, Any]:
+    """One point of the curve."""
+    times = {tool: [round(at * 1000, 1) for at in _percentiles(sorted(answers.seconds[tool]))] for tool in TOOLS}
+    return {**size._asdict(), "clients": count, "p50_p95_ms": times, "cpu_ms": round(cpu * 1000 / answers.count, 1)}
+
+
+def _percentiles(ordered: Sequence[float]) -> tuple[float, float]:
+    if not ordered:
+        return 0.0, 0.0
+    return statistics.median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+
+
+def _postmaster(connection: psycopg.Connection[Any]) -> int:
+    """The process that all others of a database on this machine descend from."""
+    pid = connection.info.backend_pid
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _cpu_seconds(pid: int) -> float:
+    """CPU time of a process and of all below it, those that ended and were waited for included."""
+    total = 0
+    for each in tree(pid):
+        try:
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        total += sum(map(int, fields[11:15] if each == pid else fields[11:13]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def plot(points: Sequence[dict[str, Any]]) -> str:
+    """The 95th percentile of each tool over the number of chunks, as SVG; points of the smallest number of clients."""
+    fewest = min(point["clients"] for point in points)
+    chosen = sorted((p for p in points if p["clients"] == fewest), key=lambda p: p["chunks"])
+    width, height, left, foot = 720, 320, 60, 40
+    most_chunks = max(p["chunks"] for p in chosen)
+    most_ms = max(p["p50_p95_ms"][tool][1] for p in chosen for tool in TOOLS)
+
+    def at(chunks: float, milliseconds: float) -> str:
+        x = left + chunks / most_chunks * (width - left - 140)
+        return f"{x:.1f},{height - foot - milliseconds / most_ms * (height - foot - 20):.1f}"
+
+    colours = dict(zip(TOOLS, ("#2563eb", "#d97706", "#059669"), strict=True))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/><g font-size="12">',
+    ]
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        x, y = at(share * most_chunks, share * most_ms).split(",")
+        parts.append(
+            f'<text x="{x}" y="{height - foot + 18}" text-anchor="middle">{share * most_chunks / 1000:.0f}k</text>'
+        )
+        parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end">{share * most_ms:.0f} ms</text>')
+        parts.append(f'<path d="M{left},{y} H{width - 140}" stroke="#ddd"/>')
+    for tool in TOOLS:
+        places = [at(p["chunks"], p["p50_p95_ms"][tool][1]) for p in chosen]
+        parts.append(f'<polyline points="{" ".join(places)}" fill="none" stroke="{colours[tool]}" stroke-width="2"/>')
+        x, y = places[-1].split(",")
+        parts.append(f'<text x="{float(x) + 8:.1f}" y="{y}" fill="{colours[tool]}">{tool}</text>')
+    parts.append(
+        f'<text x="{left}" y="{height - 4}">chunks in the database; 95th percentile, {fewest} clients</text></g></svg>'
+    )
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
