@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One more than there are cores: many tests wait for a signal, a limit or a process that starts.
 TEST_PROCESSES ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 1))")
 
-.PHONY: venv node browser ui pictures demo test tests coverage check conformance clients wheels bench fuzz manifest package clean
+.PHONY: venv node browser shells ui pictures demo test tests coverage check conformance clients wheels bench fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -36,6 +36,12 @@ browser:
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends chromium; } \
 		|| echo "No Chromium: install one, or tests fail" >&2
+
+# Completion is tried in the shells that it is written for.
+shells:
+	command -v zsh >/dev/null && command -v fish >/dev/null \
+		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends zsh fish; } \
+		|| echo "No zsh or no fish: install them, or tests fail" >&2
 
 # What the page for people is built with; the built files are committed, so that nobody needs it to install Deltos.
 $(UI_STAMP): $(STAMP) ui/package.json ui/package-lock.json
@@ -68,13 +74,13 @@ test: venv
 
 # In the order of their names: by the number of tests, the long ones that are alone in their file would come last.
 # On a fresh checkout pytest rewrites the asserts of all tests first, once instead of in each process.
-tests: node browser $(UI_STAMP)
+tests: node browser shells $(UI_STAMP)
 	$(BIN)/python -m compileall -q src
 	test -d tests/__pycache__ || $(BIN)/python -m pytest --collect-only > /dev/null || true
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # The same tests, half as fast again: every process that they start is traced.
-coverage: check node browser $(UI_STAMP)
+coverage: check node browser shells $(UI_STAMP)
 	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --cov --cov-report=term --cov-fail-under=95
 

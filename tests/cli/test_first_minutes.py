@@ -7,7 +7,7 @@ import errno
 import io
 import json
 import os
-import shutil
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -259,28 +259,66 @@ def test_completion_knows_every_command_and_option(capsys: pytest.CaptureFixture
             assert word in script, (shell, word)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash there")
+ASKED = ("me", "memory tim", "code search x --conc", "token create x --scope r")
+COMPLETED = ["memory", "timeline", "--concise", "read"]
+
+
 def test_bash_completes_commands_verbs_and_values(capsys: pytest.CaptureFixture[str]) -> None:
     script = ended(["completion", "bash"], capsys)[1]
-    asked = ["me", "memory tim", "code search x --conc", "token create x --scope r"]
     lines = [
         f"COMP_WORDS=(deltos {words}); COMP_CWORD={len(words.split())}; _deltos; echo ${{COMPREPLY[@]}}"
-        for words in asked
+        for words in ASKED
     ]
     done = subprocess.run(["bash", "-c", "\n".join([script, *lines])], capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["memory", "timeline", "--concise", "read"], done.stderr
+    assert done.stdout.splitlines() == COMPLETED, done.stderr
 
 
-@pytest.mark.parametrize(("shell", "flag"), [("zsh", "-n"), ("fish", "-n"), ("bash", "-n")])
-def test_the_script_is_one_of_its_shell(
-    shell: str, flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} there")
-    file = tmp_path / "script"
-    file.write_text(ended(["completion", shell], capsys)[1])
-    done = subprocess.run([shell, flag, str(file)], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_fish_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = ended(["completion", "fish"], capsys)[1]
+    lines = [f"complete -C 'deltos {words}'" for words in ASKED]
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", "\n".join([script, *lines])],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == COMPLETED, done.stderr
+
+
+def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a terminal of its own: zsh completes nowhere else."""
+    (tmp_path / "script").write_text(ended(["completion", "zsh"], capsys)[1])
+    (tmp_path / ".zshrc").write_text(
+        "PS1='ready> '; autoload -U compinit; compinit -u -D; source $ZDOTDIR/script; setopt no_beep\n"
+    )
+    ours, theirs = os.openpty()
+    shell = subprocess.Popen(
+        ["zsh", "-i"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "ZDOTDIR": str(tmp_path), "TERM": "dumb", "COLUMNS": "200"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        for words, completed in zip(ASKED, COMPLETED, strict=True):
+            shown_until(ours, "ready> ")
+            os.write(ours, f"deltos {words}\t".encode())
+            shown_until(ours, f"deltos {' '.join([*words.split()[:-1], completed])}")
+            os.write(ours, b"\x15\n")  # empties the line
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(ours)
+
+
+def shown_until(terminal: int, text: str) -> None:
+    """Read what a terminal shows until the text is there."""
+    shown = ""
+    while text not in shown:
+        assert select.select([terminal], [], [], 30)[0], f"{text!r} never came: {shown!r}"
+        shown += os.read(terminal, 4096).decode(errors="replace")
 
 
 def test_the_script_for_powershell_parses(capsys: pytest.CaptureFixture[str]) -> None:

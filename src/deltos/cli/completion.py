@@ -168,7 +168,7 @@ def _zsh_option(place: Place, option: str, told: str) -> str:
 def _zsh_positional(place: Place) -> str:
     if place.positional:
         return f"*:value:({' '.join(place.positional)})"
-    return "*:path:_files" if place.takes_files else "*:text: "
+    return "*:path:_files" if place.takes_files else "*:text:()"
 
 
 _ZSH = """\
