@@ -16,6 +16,8 @@ import { Name, visible } from "./text";
 import { isOn, setToolsets } from "./toolsets";
 import type { PageState } from "./types";
 
+const FRAME_MS = 100;
+const sleep = (ms: number) => new Promise((end) => setTimeout(end, ms));
 const GraphView = lazy(() => import("./graph").then((loaded) => loaded.GraphView));
 type View = ComponentType<{ given: Record<string, string>; state: PageState }>;
 // Name, label, what shows it, its icon, the toolset without which there is nothing to show.
@@ -145,9 +147,12 @@ function useKeys(openHelp: () => void): void {
   }, []);
 }
 
-const root = document.getElementById("app");
-if (root) {
+function start(root: HTMLElement): void {
   root.replaceChildren();
   render(<Page />, root);
   (globalThis.requestIdleCallback ?? setTimeout)(() => void loadHighlighter()); // Safari has none
 }
+
+// The shell in the document is painted before the page is worked out: a frame, or a moment where no frame comes (a tab behind others).
+const root = document.getElementById("app");
+if (root) void Promise.race([new Promise(requestAnimationFrame), sleep(FRAME_MS)]).then(() => sleep(0)).then(() => start(root));
