@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.isolated.process import Workers
+    from deltos.store.jobs import Jobs
     from deltos.store.project import ProjectStores
     from deltos.store.workspaces import WorkspaceRecords
     from deltos.workspace.indexer import Follower, Indexer
@@ -34,8 +35,13 @@ class Projects:
         follower: Follower | None = None,
         kept: Sequence[Indexer] = (),
         workspaces: WorkspaceRecords | None = None,
+        jobs: Jobs | None = None,
     ) -> None:
-        """An index that `kept` indexers made is not made anew: they go on with it in place of the others."""
+        """An index that `kept` indexers made is not made anew: they go on with it in place of the others.
+
+        With `jobs`, what is to be indexed is queued for workers.
+        """
+        self._jobs = jobs
         self.stores = stores
         self.workspaces = workspaces
         self._indexers = tuple(indexers)
@@ -84,6 +90,7 @@ class Projects:
             workers=self._workers,
             follower=self._follower,
             kept=self._kept,
+            jobs=self._jobs,
         )
 
     def has_id(self, folder: Path, project_id: str) -> bool:

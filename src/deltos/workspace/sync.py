@@ -14,6 +14,7 @@ from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile,
 from deltos.workspace.batches import extract_all
 from deltos.workspace.extract import Extracted, FileToRead, reason_of
 from deltos.workspace.failures import describe
+from deltos.workspace.identity import find_root
 from deltos.workspace.indexer import SyncChanges
 from deltos.workspace.listing import list_files, remembered
 from deltos.workspace.walk import Stamp, WalkedFiles, is_racy, walk
@@ -189,6 +190,7 @@ class _Run:
 
     def finish(self) -> None:
         """Remove what vanished, let each indexer settle what spans files, and mark the index complete."""
+        find_root(self._project.root)  # a project that vanished meanwhile keeps the index that it had
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import StoreBusy
 from deltos.store.history import HISTORY_SUMMARY
+from deltos.store.jobs import INDEX, Order
 from deltos.store.postgres.code import CHUNK_WORDS
+from deltos.store.postgres.jobs import forget_orders
 from deltos.store.postgres.project import PostgresProject, claim_key, failures_of
 from deltos.store.postgres.tables import project_name
 from deltos.store.project import KnownIndex, SetAside
@@ -97,6 +99,7 @@ class PostgresProjects:
                 for table in _TABLES:
                     connection.execute(f"DELETE FROM {table} WHERE project = %s", row)
                 connection.execute("DELETE FROM project WHERE id = %s", row)
+                forget_orders(connection, Order(INDEX, str(root)))
 
     def set_aside(self) -> list[SetAside]:
         return []
