@@ -75,9 +75,7 @@ class OpenedDomains:
 
     def remembered_project(self, folder: Path) -> Project:
         """The project at a folder, under the identity that memory has for it."""
-        from deltos.workspace.identity import identify
-
-        return self.memory.as_known(identify(folder))
+        return self.memory.as_known(self.projects.identified(folder))
 
     @cached_property
     def memory(self) -> Memory:
@@ -216,7 +214,6 @@ class App:
         from deltos.domains.graph.tools import graph_tools
         from deltos.domains.memory.tools import memory_tools
         from deltos.federation.tools import federation_tools
-        from deltos.workspace.identity import identify
 
         token_budget = self.config.token_budget
         every = (
@@ -230,7 +227,7 @@ class App:
             ),
             *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
             *federation_tools(self.federation, token_budget=token_budget, has_timeline=self.config.profile != "lean"),
-            *memory_tools(lambda: self.domains.memory, identify, token_budget=token_budget),
+            *memory_tools(lambda: self.domains.memory, self.domains.projects.identified, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
 

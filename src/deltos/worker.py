@@ -86,6 +86,7 @@ class _Duties:
 
     def sweep(self, _order: Order, _progress: Progress) -> None:
         """Delete what nothing refers to any more."""
+        self._app.domains.projects.stores.sweep()
         self._app.domains.docs.library.crawls.sweep_clones()
 
 

@@ -17,6 +17,7 @@ from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
 from deltos.workspace.listing import list_files
+from deltos.workspace.sources import has_checkout
 from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
 from deltos.workspace.watch import Watch
 
@@ -172,7 +173,9 @@ class ProjectIndex:
         `wait_seconds` is how long a first index may take before the answer comes from what is ready. `at_once` compares
         with the disk however short ago that was done: somebody has seen a change. `files_alone` as in `answer`.
         """
-        if self._jobs is not None:
+        if not has_checkout(self.project.root, self.store) and self.store.meta("complete"):
+            freshness = Freshness(complete=True, notes=self._news())  # workers see its files, and look at them
+        elif self._jobs is not None:
             seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
             freshness = self._ask_workers(self._jobs, progress or Silent(), seconds, at_once=at_once)
         elif not self.store.meta("complete"):
@@ -372,7 +375,7 @@ class ProjectIndex:
     def _follow(self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False) -> None:
         """Let the follower catch up in the background where it is behind; files come first."""
         follower = self._follower
-        if follower is None or not self.store.meta("complete"):
+        if follower is None or not self.store.meta("complete") or not has_checkout(self.project.root, self.store):
             return
         with self._starting:
             if self._following is not None and self._following.running:

@@ -96,7 +96,7 @@ def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer]
     # Another version may read what this one could not.
     again = {failure.path for failure in store.failures()} if store.meta("version") != __version__ else set()
     candidates = [
-        FileToRead(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""))
+        FileToRead(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""), store.keeps_contents)
         for path, stamp in found.files.items()
         if reread_all or path not in seen or path in again or is_stale(seen[path], stamp)
     ]
@@ -269,7 +269,7 @@ class _Run:
         self.report.removed.discard(item.path)
         if item.path in self._plan.known_skipped:
             self._writer.forget_skipped([item.path])
-        record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item))
+        record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item), item.content)
         file_id = self._writer.add_file(record)
         self._writer.add_failures(file_id, item.failures)
         for indexer, fact in zip(self._indexers, facts, strict=True):

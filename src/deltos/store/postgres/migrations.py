@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deltos.store.postgres.blobs import BLOBS_001
 from deltos.store.postgres.calls import CALLS_001
 from deltos.store.postgres.code import CODE_001
 from deltos.store.postgres.graph import GRAPH_001
@@ -16,7 +17,7 @@ from deltos.store.postgres.words import WORDS_001
 from deltos.store.postgres.workspaces import WORKSPACES_001
 
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
-JOB_STEPS = (JOBS_001, JOBS_002)
+JOB_STEPS = (JOBS_001, JOBS_002, BLOBS_001)
 SCHEMA_STEPS = (
     *(*PROJECT_STEPS, *LIBRARY_STEPS, MEMORY_001, TOKENS_001, CALLS_001, WORKSPACES_001),
     *JOB_STEPS,
