@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -27,7 +28,10 @@ PATIENCE_SECONDS = 60.0
 class WorkerProcess:
     """A running `deltos worker`; its lines are read as they come."""
 
-    def __init__(self, url: str, home: Path, *options: str, **variables: str) -> None:
+    def __init__(
+        self, url: str, home: Path, *options: str, max_file_bytes: int | None = None, **variables: str
+    ) -> None:
+        """With `max_file_bytes`, no file can be written beyond it: what a full disk is like."""
         settings = {"DELTOS_DATABASE": url, "DELTOS_HOME": str(home), "DELTOS_EMBED": "off", **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "deltos", "worker", "--heartbeat=1", "--backoff=1", *options],
@@ -35,6 +39,7 @@ class WorkerProcess:
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             text=True,
+            preexec_fn=None if max_file_bytes is None else lambda: _limit_files(max_file_bytes),  # noqa: PLW1509
         )
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -56,6 +61,10 @@ class WorkerProcess:
     def kill(self) -> None:
         self.process.kill()
         self.end()
+
+
+def _limit_files(max_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
 
 
 def until(condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +17,6 @@ from deltos.store.postgres.opened import shared_database
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.project import FileRecord, SeenStamp
 from tests.calling import Desk
-from tests.postgres_server import empty_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,11 +35,6 @@ def place_order(basket):
 def price_of(basket):
     return sum(item.price for item in basket)
 """
-
-
-@pytest.fixture
-def url() -> str:
-    return empty_database()
 
 
 @pytest.fixture
@@ -80,7 +74,7 @@ def digest_of(text: str) -> bytes:
 def test_a_server_without_the_checkout_shows_the_same_lines(served: Callable[[], App], tmp_path: Path) -> None:
     root = shop(tmp_path / "there")
     with_files = Desk(served().tools(), root)
-    questions = (
+    questions: tuple[tuple[str, dict[str, Any]], ...] = (
         ("search_code", {"query": "place_order"}),
         ("search_code", {"query": '"state": "placed"'}),
         ("search_code", {"query": "/sum\\(item/"}),
@@ -93,13 +87,19 @@ def test_a_server_without_the_checkout_shows_the_same_lines(served: Callable[[],
     root.parent.rename(tmp_path / "elsewhere")
     (tmp_path / "empty").mkdir()
     without = Desk(served().tools(), tmp_path / "empty")
-    after = [without.call(name, **arguments, **{_PROJECT[name]: "shop"}).text for name, arguments in questions]
+    after = [without.call(name, **arguments, **_in_shop(name)).text for name, arguments in questions]
     assert [_timeless(text) for text in after] == [_timeless(text) for text in before]
     without.set_project_root(root)  # as a session that was begun when the files were there
     assert "total = price_of(basket)" in without.call("search_code", query="place_order").text
+    (found, *_) = without.data("search", query="place_order")["results"]
+    assert "total = price_of(basket)" in without.call("fetch", id=found["id"]).text
 
 
 _PROJECT = {"search_code": "project_id", "find_references": "project_path", "get_context": "project_path"}
+
+
+def _in_shop(tool: str) -> dict[str, Any]:
+    return {_PROJECT[tool]: "shop"}
 
 
 def _timeless(text: str) -> list[str]:

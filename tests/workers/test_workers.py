@@ -3,49 +3,25 @@
 from __future__ import annotations
 
 import signal
-from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
-
-import pytest
 
 from deltos.cli.main import main
 from deltos.store.jobs import INDEX, RUNNING, SET_ASIDE, WAITING, Order
 from deltos.store.postgres.projects import PostgresProjects
-from tests.postgres_server import PASSWORD, empty_database, server
-from tests.workers.running import WorkerProcess, held_back, job_of, opened, until
+from tests.postgres_server import PASSWORD, server
+from tests.workers.running import held_back, job_of, opened, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+    import pytest
 
     from deltos.store.postgres.database import Database
     from deltos.store.postgres.jobs import PostgresJobs
-
-Started = "Callable[..., WorkerProcess]"
-
-
-@pytest.fixture
-def url() -> str:
-    return empty_database()
-
-
-@pytest.fixture
-def queue(url: str) -> Iterator[tuple[Database, PostgresJobs]]:
-    with opened(url) as (database, jobs):
-        yield database, jobs
-
-
-@pytest.fixture
-def worker(url: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
-    with ExitStack() as ending:
-
-        def start(*options: str, **variables: str) -> WorkerProcess:
-            started = WorkerProcess(url, tmp_path / "home", *options, **variables)
-            ending.callback(started.kill)
-            return started
-
-        yield start
+    from tests.workers.running import WorkerProcess
 
 
 def project(folder: Path, name: str = "shop") -> Path:
@@ -169,7 +145,7 @@ def test_a_job_that_kills_its_workers_is_set_aside(
     with held_back(database, root):
         for _ in range(2):
             deadly = worker("--attempts=2")
-            until(lambda deadly=deadly: deadly.says("is taken"), lambda deadly=deadly: deadly.lines)
+            until(partial(deadly.says, "is taken"))
             deadly.kill()
         last = worker("--attempts=2")
         until(lambda: last.says("is set aside"), lambda: last.lines)

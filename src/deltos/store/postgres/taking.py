@@ -4,6 +4,7 @@ a job that fails, of a worker that is told to end, and of a database that goes a
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -43,6 +44,7 @@ _RECONNECT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 _CONNECTIONS = 4
 _BACKGROUND_PRIORITY = -10
 _GROWTH = 3
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # Windows knows no quotas by that name
 
 
 class _Failed(Exception):
@@ -286,6 +288,9 @@ def _told(exc: BaseException, place: str) -> str:
         exc = exc.__cause__
     if isinstance(exc, psycopg.Error):
         exc = translated(exc, place)
+    if isinstance(exc, OSError) and exc.errno in _NO_ROOM:
+        where = f": {exc.filename}" if exc.filename else ""
+        return f"The worker's disk is full ({exc.strerror}){where}"
     said = " ".join(str(exc).split())
     return said if isinstance(exc, DeltosError) else f"{type(exc).__name__}: {said}"
 
