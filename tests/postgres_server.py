@@ -126,6 +126,7 @@ class Server:
         """Delete every row of our schema, and count from one again."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SET lock_timeout TO '20s'")
+            connection.execute(f"SET search_path TO {SCHEMA}")  # triggers of the queue expect it
             tables = connection.execute(
                 """SELECT relname, attname FROM pg_class LEFT JOIN pg_partitioned_table ON partrelid = pg_class.oid
                    LEFT JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]

@@ -17,7 +17,15 @@ from deltos.domains.graph.index import GraphIndexer
 from deltos.domains.history.index import HistoryIndexer
 from deltos.errors import DeltosError, StoreError
 from deltos.isolated.process import Workers
-from deltos.open_stores import has_library, open_calls, open_library, open_observations, open_projects, open_workspaces
+from deltos.open_stores import (
+    has_library,
+    open_calls,
+    open_jobs,
+    open_library,
+    open_observations,
+    open_projects,
+    open_workspaces,
+)
 from deltos.store.private import mend_folder
 from deltos.workspace.projects import Projects
 
@@ -54,6 +62,7 @@ class OpenedDomains:
         self.workers = workers or Workers()
         self._owns_workers = workers is None
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()  # who only searches does not pay for it
+        self.jobs = open_jobs(config.database) if config.leaves_indexing_to_workers else None
         self.projects = Projects(
             open_projects(config.home, config.database),
             (CodeIndexer(makes_vectors=config.searches_by_meaning), *graph),
@@ -61,13 +70,12 @@ class OpenedDomains:
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
             kept=(CodeIndexer(), GraphIndexer()),  # so that two servers of which one does without do not take turns
             workspaces=open_workspaces(config.home, config.database),
+            jobs=self.jobs,
         )
 
     def remembered_project(self, folder: Path) -> Project:
         """The project at a folder, under the identity that memory has for it."""
-        from deltos.workspace.identity import identify
-
-        return self.memory.as_known(identify(folder))
+        return self.memory.as_known(self.projects.identified(folder))
 
     @cached_property
     def memory(self) -> Memory:
@@ -166,9 +174,18 @@ class OpenedDomains:
             apis=SharedApis(self, self.api_parser),
             parser=self.parser,
             embedder=lambda: self.embedder,
+            jobs=self.jobs,
         )
         self._closing.callback(docs.library.crawls.stop)
         return docs
+
+    def interrupt(self) -> None:
+        """Let work in other threads end as soon as it can: nothing that it waits for goes on."""
+        self.workers.close()
+        if git := sys.modules.get("deltos.workspace.git"):
+            git.stop_all()
+        if "docs" in vars(self):  # else it was never opened
+            self.docs.library.crawls.stop()
 
     def close(self) -> None:
         """Stop background work and close all files. Whoever waits for a child of ours stops waiting first."""
@@ -197,7 +214,6 @@ class App:
         from deltos.domains.graph.tools import graph_tools
         from deltos.domains.memory.tools import memory_tools
         from deltos.federation.tools import federation_tools
-        from deltos.workspace.identity import identify
 
         token_budget = self.config.token_budget
         every = (
@@ -211,7 +227,7 @@ class App:
             ),
             *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
             *federation_tools(self.federation, token_budget=token_budget, has_timeline=self.config.profile != "lean"),
-            *memory_tools(lambda: self.domains.memory, identify, token_budget=token_budget),
+            *memory_tools(lambda: self.domains.memory, self.domains.projects.identified, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
 

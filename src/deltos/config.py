@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 PROFILES = ("full", "lean")
+INDEXED_BY = ("server", "worker")
 LEAN_TOOLS = frozenset({"search", "search_code", "find_references", "get_context", "fetch", "remember"})
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
@@ -52,11 +53,17 @@ class Config:
     keeps_calls: bool = True  # the ring of the last calls, for the page
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
     database: str = field(default="", repr=False)  # the address of a PostgreSQL database, with its password
+    indexing: str = "server"  # who indexes and crawls: whoever is asked, or workers that take it from the queue
 
     @property
     def searches_by_meaning(self) -> bool:
         """Whether meaning counts at all; code goes by the model in the wheel, whichever compares documentation."""
         return self.embedding.kind != "off"
+
+    @property
+    def leaves_indexing_to_workers(self) -> bool:
+        """Whether this process queues what is to be indexed or crawled, and never does it itself."""
+        return bool(self.database) and self.indexing == "worker"
 
     @classmethod
     def from_environment(
@@ -80,6 +87,7 @@ class Config:
             keeps_calls=environ.get("DELTOS_CALL_LOG", "").strip() not in ("0", "off", "false"),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
             database=environ.get("DELTOS_DATABASE", "").strip(),
+            indexing=_indexing(environ),
         )
 
 
@@ -114,6 +122,15 @@ def _embedding(environ: Mapping[str, str]) -> Embedding:
         raise BadArgument(f"DELTOS_EMBED is not understood: {kind!r}", hint=f"Choose from {', '.join(EMBEDDERS)}.")
     values = (environ.get(f"DELTOS_EMBED_{name}", "").strip() for name in ("URL", "MODEL", "KEY"))
     return Embedding(kind, *values)
+
+
+def _indexing(environ: Mapping[str, str]) -> str:
+    by = environ.get("DELTOS_INDEXING", "").strip().lower() or INDEXED_BY[0]
+    if by not in INDEXED_BY:
+        raise BadArgument(f"DELTOS_INDEXING is not understood: {by!r}", hint=f"Choose from {', '.join(INDEXED_BY)}.")
+    if by == "worker" and not environ.get("DELTOS_DATABASE", "").strip():
+        raise BadArgument("DELTOS_INDEXING is worker, but DELTOS_DATABASE is not set", hint="Workers need a database.")
+    return by
 
 
 def _is_on(text: str) -> bool:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from deltos.errors import Forbidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 
 class Confinement(NamedTuple):
@@ -48,6 +47,21 @@ class Confinement(NamedTuple):
             if root.name:
                 text = text.replace(str(root), root.name)
         return text
+
+    def as_data(self) -> dict[str, object]:
+        """What another process needs to hold work to the same."""
+        memories = self.memories
+        told = None if memories is None else {project: sorted(folders) for project, folders in memories.items()}
+        return {"roots": [str(root) for root in self.roots], "memories": told}
+
+    @classmethod
+    def from_data(cls, data: Any) -> Confinement:
+        """The confinement that `as_data` described."""
+        memories = data["memories"]
+        return cls(
+            tuple(Path(root) for root in data["roots"]),
+            None if memories is None else {project: frozenset(folders) for project, folders in memories.items()},
+        )
 
     def admits_memory(self, project_id: str, folder: str) -> bool:
         """Whether memories that were made in `folder` of a project's repository may be seen and changed."""
@@ -85,6 +99,11 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
             return work(*arguments, **named)
 
     return run
+
+
+def current_confinement() -> Confinement | None:
+    """What the call that runs now is held to; for work that another process does for it."""
+    return _CURRENT.get()
 
 
 def may_read(folder: Path) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.store.calls import CallRecords
+    from deltos.store.jobs import Jobs, Work, WorkerSettings
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
     from deltos.store.postgres.check import Health
@@ -124,6 +125,26 @@ def open_workspaces(home: Path, database: str = "") -> WorkspaceRecords:
     return SqliteWorkspaces(home)
 
 
+def open_jobs(database: str) -> Jobs:
+    """The queue of jobs for workers."""
+    with _driver():
+        from deltos.store.postgres.jobs import PostgresJobs
+        from deltos.store.postgres.opened import shared_database
+
+    return PostgresJobs(lambda: shared_database(database, "jobs"))
+
+
+def take_jobs(database: str, work: Work, settings: WorkerSettings) -> None:
+    """Take jobs from the queue until told to end."""
+    with _driver():
+        from deltos.store.postgres.jobs import PostgresJobs
+        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.taking import JobTaker
+
+    opened = shared_database(database, "jobs")
+    JobTaker(opened, PostgresJobs(lambda: opened), work, settings).run()
+
+
 def describe_database(database: str) -> str:
     """Where a database is and what its server is, once it has been connected to and brought up to date."""
     with _driver():
@@ -147,7 +168,7 @@ def _driver() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as exc:
-        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool", "procrastinate", "zstandard"):
             raise
         raise StoreError(
             "DELTOS_DATABASE is set, but the driver of PostgreSQL is not installed",

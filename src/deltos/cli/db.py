@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument
-from deltos.open_stores import describe_database, examine_database
+from deltos.open_stores import describe_database, examine_database, open_jobs
+from deltos.store.jobs import SET_ASIDE
+from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -27,29 +29,33 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _migrate(arguments: argparse.Namespace) -> int:
-    told = describe_database(_config().database)
+    told = describe_database(database_config().database)
     print_json({"database": told, "status": "ready"}) if arguments.json else print(f"{told}: ready")
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    config = _config()
+    config = database_config()
     told, health = describe_database(config.database), examine_database(config.database)
+    aside = [job for job in open_jobs(config.database).every() if job.state == SET_ASIDE]
     if arguments.json:
-        print_json({"database": told, "counts": health.counts, "risks": list(health.risks)})
+        jobs = [{"job": job.id, "kind": job.kind, "subject": job.subject, "reason": job.reason} for job in aside]
+        print_json({"database": told, "counts": health.counts, "risks": list(health.risks), "jobs_set_aside": jobs})
         return 0
     print(told)
     for name, count in health.counts.items():
         print(f"{name}: {count:,}")
     for risk in health.risks:
         print(f"risky: {risk}")
+    for job in aside:
+        print(f"set aside: {job.told()} after {counted(job.failures, 'failure')}, the last: {job.reason}")
     return 0
 
 
 def _move(arguments: argparse.Namespace) -> int:
     from deltos.move_stores import move  # deferred: both engines are imported
 
-    config = _config()
+    config = database_config()
     describe_database(config.database)  # says what is wrong with it before anything is read
     moved = move(config.home, config.database, back=arguments.back, say=lambda line: print(line, file=sys.stderr))
     if arguments.json:
@@ -60,7 +66,8 @@ def _move(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _config() -> Config:
+def database_config() -> Config:
+    """The configuration, in which a database has to be named."""
     config = Config.from_environment()
     if not config.database:
         raise BadArgument(

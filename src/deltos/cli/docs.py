@@ -194,7 +194,13 @@ def _local(text: str) -> Path | None:
 
 
 def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> int:
-    """Crawl here when asked to wait, else in a process of its own that outlives this one."""
+    """Crawl here when asked to wait, else in a process of its own that outlives this one; or have workers do it."""
+    if app.config.leaves_indexing_to_workers:
+        notes = [app.domains.docs.library.crawls.start(source_id) for source_id in source_ids]
+        print("\n".join(notes), file=sys.stderr)
+        if not arguments.wait:
+            return 0
+        return _exit_code([_watch(app.domains.docs, source_id).state for source_id in source_ids])
     if not arguments.wait:
         for source_id in source_ids:
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
@@ -217,6 +223,9 @@ def _crawl_waiting(app: App, arguments: argparse.Namespace) -> int:
 
 def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
     """Crawl a source until it is done, in this process unless another is at it; shows progress."""
+    if docs.library.crawls.jobs is not None:
+        print(docs.library.crawls.start(source_id), file=sys.stderr)
+        return _watch(docs, source_id)
     line = _Line()
     with _terminable():
         while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.store.history import HISTORY_SUMMARY
+from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     import argparse
 
     from deltos.cli.command import Subparsers
+    from deltos.store.jobs import JobRow
     from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.sync import SyncReport
 
@@ -31,6 +33,8 @@ def _index(arguments: argparse.Namespace) -> int:
     bar = ProgressBar()
     with opened_app() as app:
         index = app.domains.projects.at(Path(arguments.path))
+        if job := index.queue(force=arguments.force):
+            return _tell_queued(index, job, as_json=arguments.json)
         report = index.index(progress=bar, force=arguments.force)
         seconds = time.monotonic() - started
         notes = index.catch_up(progress=bar, again=arguments.force)
@@ -41,6 +45,16 @@ def _index(arguments: argparse.Namespace) -> int:
             _print(index, report, seconds)
             print("\n".join([*notes, f"history: {index.store.meta(HISTORY_SUMMARY) or 'none (not a git repository)'}"]))
     return 0
+
+
+def _tell_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"project_id": index.project.project_id, "status": job.state, "job": job.id, "reason": job.reason})
+    elif job.state == SET_ASIDE:
+        print(f"{job.told()} was set aside: {job.reason}\n`deltos jobs retry {job.id}` tries again")
+    else:
+        print(f"{job.told()} is {job.state}: a worker indexes the project")
+    return 1 if job.state == SET_ASIDE else 0
 
 
 def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[str, object]:

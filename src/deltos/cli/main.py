@@ -33,6 +33,8 @@ _COMMANDS = {
     "uninstall": "install",
     "token": "token",
     "db": "db",
+    "worker": "worker",
+    "jobs": "worker",
     "toolsets": "toolsets",
     "completion": "completion",
 }

@@ -166,8 +166,8 @@ class Links:
         package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
         index = self.domains.projects.at(root)
         paths = [path for _, path in index.store.code.paths(FileScope())]
-        naming = [found.path for found in scan(index.project.root, paths, Literal(package), ScanReport())]
-        places = scan(index.project.root, naming, LinePattern(rf"\b{re.escape(last)}\b"), ScanReport())
+        naming = [found.path for found in scan(index.project.root, paths, Literal(package), ScanReport(), index.store)]
+        places = scan(index.project.root, naming, LinePattern(rf"\b{re.escape(last)}\b"), ScanReport(), index.store)
         lines = [f"{found.path}: {','.join(map(str, found.lines[:12]))}" for found in islice(places, _FILES_SHOWN)]
         return ["\n".join(["--- possible uses, by name ---", *lines])] if lines else []
 

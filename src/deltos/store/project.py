@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -45,6 +45,7 @@ class FileRecord:
     lines: int
     hash: bytes
     stamp: SeenStamp
+    content: bytes = b""  # packed, where contents are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,13 @@ class ProjectTotals:
 
 class ProjectFiles(Protocol):
     """The files of one project, what was skipped, and facts about the index."""
+
+    @property
+    def keeps_contents(self) -> bool:
+        """Whether the contents of indexed files are kept too."""
+
+    def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """What indexed files say, by path, as UTF-8; those whose content is not kept are left out."""
 
     def meta(self, key: str) -> str:
         """A recorded fact; empty when it was never recorded."""
@@ -226,6 +234,13 @@ class ProjectStore(ProjectFiles, Protocol):
 
 class ProjectStores(Protocol):
     """The stores of all projects of a data folder."""
+
+    @property
+    def keep_contents(self) -> bool:
+        """Whether they keep the contents of files, so that a project can be shown whose checkout is elsewhere."""
+
+    def sweep(self) -> int:
+        """Delete contents that no file refers to any more; how many."""
 
     def store_of(self, root: Path) -> ProjectStore:
         """The store of the project at a folder, made when there is none."""

@@ -10,8 +10,8 @@ from deltos.errors import FileRefused
 from deltos.languages.table import detect
 
 if TYPE_CHECKING:
-    from deltos.files import FileTree
     from deltos.languages.table import Language
+    from deltos.workspace.sources import SourceTree
 
 MAX_CODE_BYTES = 4_000_000
 MAX_DATA_BYTES = 400_000  # larger ones are fixtures and exports, which would fill the index
@@ -83,7 +83,7 @@ def refuse_by_name(path: str, size: int) -> str | None:
     return None if size else "empty"
 
 
-def admit(tree: FileTree, path: str, size: int) -> Admitted | str:
+def admit(tree: SourceTree, path: str, size: int) -> Admitted | str:
     """Read a file; its content and language, or the reason why it is skipped."""
     if reason := refuse_by_name(path, size):
         return reason
@@ -94,7 +94,7 @@ def admit(tree: FileTree, path: str, size: int) -> Admitted | str:
     return refuse_by_content(data, language) or Admitted(to_utf8(data), language)
 
 
-def read_source(tree: FileTree, path: str) -> bytes | None:
+def read_source(tree: SourceTree, path: str) -> bytes | None:
     """The content of a file, at most a little more than we index; None for a link, a pipe, or what cannot be read."""
     try:
         return tree.read_head(path, MAX_CODE_BYTES + 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deltos.files import FileTree
+from deltos.store.contents import pack
 from deltos.workspace.admission import Admitted, admit
 from deltos.workspace.indexer import Indexer, ParsedFile
 from deltos.workspace.walk import Stamp, stamp
@@ -30,6 +31,7 @@ class FileToRead:
     path: str
     stamp: Stamp
     known_hash: bytes = b""
+    is_kept: bool = False  # its content too
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Extracted:
     failures: tuple[tuple[str, str], ...] = ()
     skip_reason: str = ""
     failure: str = ""
+    content: bytes = b""
 
 
 def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead, *, as_text: bool = False) -> Extracted:
@@ -76,6 +79,7 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead,
         lines=file.data.count(b"\n") + (not file.data.endswith(b"\n")),
         facts=tuple(facts for facts, _ in read),
         failures=failures,
+        content=pack(admitted.data) if candidate.is_kept else b"",
     )
 
 

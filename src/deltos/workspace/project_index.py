@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 from deltos.confinement import with_confinement
 from deltos.errors import Cancelled, StoreError
 from deltos.progress import Progress, Silent
+from deltos.store.jobs import INDEX, SET_ASIDE, Order
 from deltos.text.counts import counted
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
 from deltos.workspace.listing import list_files
+from deltos.workspace.sources import has_checkout
 from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
 from deltos.workspace.watch import Watch
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process import Workers
     from deltos.model import Project
+    from deltos.store.jobs import JobRow, Jobs
     from deltos.store.project import FailedFile, ProjectStore
     from deltos.workspace.indexer import Follower, Indexer
     from deltos.workspace.walk import WalkedFiles
@@ -45,6 +48,8 @@ _BEING_RESOLVED = (
 _FILES_AS_THEY_WERE = (
     "Note: references are still being resolved for the first time; until then edits since the index began are not seen."
 )
+_NO_WORKER = "no worker runs: start `deltos worker`"
+QUEUE_POLL_SECONDS = 0.1
 # Whoever needs files alone still gets what spans them where that takes no longer: a small project is settled by then.
 SETTLE_SECONDS = 2.0
 
@@ -77,8 +82,11 @@ class ProjectIndex:
         workers: Workers | None = None,
         follower: Follower | None = None,
         kept: Sequence[Indexer] = (),
+        jobs: Jobs | None = None,
     ) -> None:
+        """With `jobs`, what is to be indexed is queued for workers, and never done here."""
         self.project = project
+        self._jobs = jobs
         self.workers = workers
         self.store = store
         self._own_indexers = tuple(indexers)
@@ -111,6 +119,21 @@ class ProjectIndex:
             self._background.wait(OTHER_PROCESS_SECONDS, progress or Silent())
         report.notes = self._news()
         return report
+
+    def queue(self, *, force: bool = False) -> JobRow | None:
+        """Queue it for a worker to bring up to date; None where this process does that itself."""
+        if self._jobs is None:
+            return None
+        return self._jobs.add(self._order(force=force), is_waited_for=True)
+
+    def _order(self, *, force: bool = False) -> Order:
+        return Order(INDEX, str(self.project.root), {"force": True} if force else {})
+
+    def is_behind(self) -> bool:
+        """Whether the disk or the repository has something that the index has not."""
+        if not self.is_complete or self._needs_sync():
+            return True
+        return self._follower is not None and self._follower.is_behind(self.project, self.store, at_once=True)
 
     def answer(
         self,
@@ -150,12 +173,57 @@ class ProjectIndex:
         `wait_seconds` is how long a first index may take before the answer comes from what is ready. `at_once` compares
         with the disk however short ago that was done: somebody has seen a change. `files_alone` as in `answer`.
         """
-        if not self.store.meta("complete"):
+        if not has_checkout(self.project.root, self.store) and self.store.meta("complete"):
+            freshness = Freshness(complete=True, notes=self._news())  # workers see its files, and look at them
+        elif self._jobs is not None:
+            seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
+            freshness = self._ask_workers(self._jobs, progress or Silent(), seconds, at_once=at_once)
+        elif not self.store.meta("complete"):
             seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
             freshness = self._await_first_index(progress or Silent(), seconds, files_alone=files_alone)
         else:
             freshness = self._compare(progress or Silent(), at_once=at_once)
         return replace(freshness, failures=tuple(self.store.failures()))
+
+    def _ask_workers(self, jobs: Jobs, progress: Progress, wait_seconds: float, *, at_once: bool) -> Freshness:
+        """Queue what is missing, wait a while for it, and say truthfully what is not there yet."""
+        if not self.store.meta("complete"):
+            asked = jobs.find(self._order()) or jobs.add(self._order(), is_waited_for=True)
+            job = self._await_worker(jobs, asked, progress, wait_seconds)
+            if self.store.meta("complete"):
+                return Freshness(complete=True, notes=self._news())
+            known = f"this answer knows {counted(self.store.file_count(), 'file')}. Ask again for the rest."
+            note = f"Note: the project is not indexed yet: {self._standing(jobs, job)}; {known}"
+            return Freshness(complete=False, notes=(*self._news(), note))
+        if not (at_once or self._watch.is_due()) or not self._watch.sees_change():
+            return Freshness(complete=True, notes=self._news())
+        asked = jobs.add(self._order(), is_waited_for=True)
+        job = self._await_worker(jobs, asked, progress, OTHER_PROCESS_SECONDS)
+        if not self._watch.sees_change():
+            return Freshness(complete=True, notes=self._news())
+        note = f"Note: very recent edits may be missing: {self._standing(jobs, job)}."
+        return Freshness(complete=True, notes=(*self._news(), note))
+
+    def _await_worker(self, jobs: Jobs, asked: JobRow, progress: Progress, seconds: float) -> JobRow | None:
+        """Wait for a job as long as a worker may come to do it; what is known of it then, None if it is done."""
+        job: JobRow | None = asked
+        deadline = time.monotonic() + seconds
+        while job is not None and job.state != SET_ASIDE and not progress.cancelled():
+            if time.monotonic() >= deadline or not jobs.has_worker():
+                break
+            time.sleep(QUEUE_POLL_SECONDS)
+            job = jobs.find(self._order())
+        return job
+
+    def _standing(self, jobs: Jobs, job: JobRow | None) -> str:
+        """Where a job stands, for a person."""
+        if job is None:
+            return "a worker has just been at it"
+        if job.state == SET_ASIDE:
+            return f"{job.told()} was set aside after {counted(job.failures, 'failure')}, the last: {job.reason}"
+        failed = f" after {counted(job.failures, 'failure')}, the last: {job.reason}" if job.failures else ""
+        alive = "" if jobs.has_worker() else f"; {_NO_WORKER}"
+        return f"{job.told()} is {job.state}{failed}{alive}"
 
     def _compare(self, progress: Progress, *, at_once: bool) -> Freshness:
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
@@ -307,12 +375,15 @@ class ProjectIndex:
     def _follow(self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False) -> None:
         """Let the follower catch up in the background where it is behind; files come first."""
         follower = self._follower
-        if follower is None or not self.store.meta("complete"):
+        if follower is None or not self.store.meta("complete") or not has_checkout(self.project.root, self.store):
             return
         with self._starting:
             if self._following is not None and self._following.running:
                 return
             if not again and not follower.is_behind(self.project, self.store, at_once=at_once):
+                return
+            if self._jobs is not None:
+                self._jobs.add(self._order())
                 return
 
             if after_seconds:

@@ -108,7 +108,7 @@ class _Words:
     def _everything(self) -> Sequence[Path]:
         """Every indexed project that is still there; those of the session where none is."""
         known = [index.root for index in self._projects.stores.known()]
-        return [root for root in known if may_read(root) and root.is_dir()] or self._defaults
+        return [root for root in known if may_read(root) and self._projects.is_there(root)] or self._defaults
 
     def _own(self, word: str) -> Path | None:
         """What a word means to the session: a folder, where those come first or it is a whole path, or the id of one of
@@ -120,7 +120,7 @@ class _Words:
     def _project(self, word: str) -> Path:
         """The folder of an indexed project by its id or name, or a folder."""
         try:
-            return root_of_project(self._projects.stores.known(), word)
+            return root_of_project(self._projects.stores.known(), word, self._projects.is_there)
         except NotFound as problem:
             if self._folders_first or is_readable_folder(self._defaults[0], word):
                 # What is no folder is told in the words of whoever looks for one, the same whether it exists or not.

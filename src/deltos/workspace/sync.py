@@ -14,6 +14,7 @@ from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile,
 from deltos.workspace.batches import extract_all
 from deltos.workspace.extract import Extracted, FileToRead, reason_of
 from deltos.workspace.failures import describe
+from deltos.workspace.identity import find_root
 from deltos.workspace.indexer import SyncChanges
 from deltos.workspace.listing import list_files, remembered
 from deltos.workspace.walk import Stamp, WalkedFiles, is_racy, walk
@@ -95,7 +96,7 @@ def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer]
     # Another version may read what this one could not.
     again = {failure.path for failure in store.failures()} if store.meta("version") != __version__ else set()
     candidates = [
-        FileToRead(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""))
+        FileToRead(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""), store.keeps_contents)
         for path, stamp in found.files.items()
         if reread_all or path not in seen or path in again or is_stale(seen[path], stamp)
     ]
@@ -189,6 +190,7 @@ class _Run:
 
     def finish(self) -> None:
         """Remove what vanished, let each indexer settle what spans files, and mark the index complete."""
+        find_root(self._project.root)  # a project that vanished meanwhile keeps the index that it had
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
@@ -267,7 +269,7 @@ class _Run:
         self.report.removed.discard(item.path)
         if item.path in self._plan.known_skipped:
             self._writer.forget_skipped([item.path])
-        record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item))
+        record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item), item.content)
         file_id = self._writer.add_file(record)
         self._writer.add_failures(file_id, item.failures)
         for indexer, fact in zip(self._indexers, facts, strict=True):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from deltos.files import Entry
     from deltos.workspace.repository import Repository
+    from deltos.workspace.sources import SourceTree
 
 # Folders that hold other people's or generated code, ignored even where nothing says so.
 FOREIGN_FOLDERS = frozenset(
@@ -78,7 +79,7 @@ def walk(root: Path, *, max_seconds: float = MAX_WALK_SECONDS) -> WalkedFiles:
         return _Walker(root, tree, time.monotonic() + max_seconds).walk()
 
 
-def stamp(tree: FileTree, path: str) -> Stamp | None:
+def stamp(tree: SourceTree, path: str) -> Stamp | None:
     """The stamp of a regular file; None when it is gone, something else, or only reached through a link."""
     try:
         status = tree.status(path)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from deltos.files import FileTree
 from deltos.pattern import compiled
 from deltos.workspace.admission import read_source
+from deltos.workspace.sources import source_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from deltos.store.project import ProjectFiles
 
 SCAN_SECONDS = 8.0  # then the answer says how many files were read
 _MATCHES_PER_FILE = 200
@@ -68,10 +70,12 @@ class LinePattern:
             yield match.start()
 
 
-def scan(root: Path, paths: Iterable[str], finder: Finder, report: ScanReport) -> Iterator[FileMatches]:
+def scan(
+    root: Path, paths: Sequence[str], finder: Finder, report: ScanReport, store: ProjectFiles | None = None
+) -> Iterator[FileMatches]:
     """Every file with a match, until time runs out; the report tells how far it came."""
     deadline = time.monotonic() + SCAN_SECONDS
-    with FileTree(root) as tree:
+    with source_tree(root, store, order=paths) as tree:
         for path in paths:
             if time.monotonic() > deadline:
                 report.complete = False

@@ -34,7 +34,7 @@ def _folder(root: Path, directory: str) -> str:
         raise BadArgument(f"'{shown}' is no path", hint="Give a folder of the project.") from None
     if not path.is_relative_to(root):
         raise BadArgument(f"'{shown}' is outside the project", hint="Give a folder relative to the project's root.")
-    if not is_folder:
+    if not is_folder and root.is_dir():  # else its checkout is elsewhere: what lies below that name is known alone
         kind = "a file" if exists else "missing"
         raise NoSuchFolder(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
     relative = path.relative_to(root).as_posix()

@@ -217,7 +217,7 @@ class CodeSearch:
             report = ScanReport()
             ids = {path: file_id for file_id, path in project.store.code.paths(scope)}
             order = sorted(ids, key=lambda path: (*_exact_order(path), path))
-            for matches in scan(project.root, order, finder, report):
+            for matches in scan(project.root, order, finder, report, project.store):
                 lines = covering(project.store.code.chunks_of_file(ids[matches.path]), matches.lines)
                 found += [replace(ranked, corpus=number) for ranked in lines]
             files, scanned = files + len(ids), scanned + report.files

@@ -1,4 +1,4 @@
-"""Read a chunk's lines from disk as they are now, also when the file changed after it was indexed."""
+"""Read a chunk's lines as they are now, also when the file changed after it was indexed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from deltos.domains.code.index import chunks_of
 from deltos.domains.code.model import CodeHit
 from deltos.domains.code.paths import is_prose
 from deltos.errors import ReadingStopped
-from deltos.files import FileTree
 from deltos.workspace.admission import admit, read_source, to_utf8
 from deltos.workspace.batches import limits_of
+from deltos.workspace.sources import source_tree
 from deltos.workspace.sync import is_stale
 from deltos.workspace.walk import stamp
 
@@ -80,7 +80,7 @@ class SourceReader:
     """Turns chunks into hits; reads each file once. Its `with` block closes what it holds open."""
 
     def __init__(self, root: Path, store: ProjectFiles, workers: Workers | None = None) -> None:
-        self._tree = FileTree(root)
+        self._tree = source_tree(root, store)
         self._store = store
         self._workers = workers
         self._sources: dict[str, _Unchanged | _Changed | None] = {}

@@ -13,6 +13,7 @@ from deltos.domains.code.search import MAX_RESULTS, CodeSearch
 from deltos.domains.code.together import scope_across, search_together
 from deltos.errors import Cancelled, DeltosError
 from deltos.files import given_path
+from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
 from deltos.tool import ANY_OBJECT, Answer, Call, JsonObject, Parameter, Tool, compact_json
 from deltos.workspace.selection import (
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.model import CodeAnswer
     from deltos.store.code import FileScope
+    from deltos.store.jobs import JobRow
     from deltos.store.project import ProjectTotals
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
@@ -138,6 +140,8 @@ class _CodeTools:
     @staticmethod
     def _index(index: ProjectIndex, call: Call) -> JsonObject:
         started = time.monotonic()
+        if job := index.queue(force=call.flag("force_reindex")):
+            return _queued_data(index, job)
         report = index.index(progress=call.progress, force=call.flag("force_reindex"))
         totals = index.store.totals()
         data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
@@ -252,6 +256,14 @@ def _index_data(index: ProjectIndex, report: SyncReport, totals: ProjectTotals, 
         "duration_ms": duration_ms,
         "database_name": index.store.name,
     }
+
+
+def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
+    """What is said of a project that a worker is to index."""
+    data: JsonObject = {"project_id": index.project.project_id, "status": "queued", "job": job.id}
+    if job.state == SET_ASIDE:
+        data |= {"status": "set aside", "errors": [job.reason], "notes": [f"`deltos jobs retry {job.id}` tries again."]}
+    return data
 
 
 def _unsaid(report: SyncReport) -> list[str]:

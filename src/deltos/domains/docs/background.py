@@ -8,10 +8,11 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from deltos.confinement import with_confinement
+from deltos.confinement import current_confinement, with_confinement
 from deltos.domains.docs.crawl import Clock, Crawl
 from deltos.domains.docs.running import Logbook, read_run, write_run
 from deltos.errors import BadRequest, DeltosError, SourceError
+from deltos.store.jobs import CRAWL, EMBED, SET_ASIDE, Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,42 +21,67 @@ if TYPE_CHECKING:
     from deltos.domains.docs.source import Opener
     from deltos.meaning import Meaning
     from deltos.store.documents import CrawlClaim, CrawlRow, Pages, Sources
+    from deltos.store.jobs import Jobs
 
 _ATTEMPTS = 3
 _ATTEMPT_PAUSE_SECONDS = 0.05
 _STOP_SECONDS = 3.0
+_QUEUE_POLL_SECONDS = 0.1
 _DIED_TWICE = "the process that crawled died twice while it read this; the next recrawl tries again"
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Crawls:
-    """Starts, resumes and stops the crawls of this process; can tell whether another process has one."""
+    """Starts, resumes and stops the crawls of this process; can tell whether another process has one.
+
+    With `jobs`, crawls are queued for workers, and none runs here.
+    """
 
     store: Sources
     index: Pages
     opener: Opener
     clock: Clock = field(default_factory=Clock)
     meaning: Callable[[], Meaning | None] = lambda: None
+    jobs: Jobs | None = None
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
 
-    def start(self, source_id: str) -> None:
-        """Crawl in the background; does nothing when this process already does."""
+    def start(self, source_id: str) -> str:
+        """Crawl in the background, unless this process already does; what a person should know about that."""
+        if self.jobs is not None:
+            return self._queue(self.jobs, source_id)
         with self._guard:
             running = self._threads.get(source_id)
             if running is not None and running.is_alive():
-                return
+                return ""
             thread = threading.Thread(
                 target=with_confinement(self._run_quietly), args=(source_id,), name=f"crawl-{source_id}", daemon=True
             )
             self._threads[source_id] = thread
             thread.start()
+        return ""
+
+    @staticmethod
+    def _queue(jobs: Jobs, source_id: str) -> str:
+        confinement = current_confinement()
+        held = {} if confinement is None else {"confinement": confinement.as_data()}
+        job = jobs.add(Order(CRAWL, source_id, held), is_waited_for=True)
+        if job.state == SET_ASIDE:
+            return f"Note: {job.told()} was set aside: {job.reason}; `deltos jobs retry {job.id}` tries again."
+        return f"Queued for a worker: {job.told()}." + (
+            "" if jobs.has_worker() else " None runs: start `deltos worker`."
+        )
 
     def resume(self) -> list[str]:
         """Go on with every crawl that was stopped in order; returns their source ids. What died is left to people."""
-        self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
+        if self.jobs is not None:
+            for source_id in (unfinished := self.store.open_crawls()):
+                self.jobs.add(Order(CRAWL, source_id))
+            self.jobs.add(Order(EMBED))
+            return unfinished
+        self.sweep_clones()
         unfinished = [source_id for source_id in self.store.open_crawls() if not self.died(source_id)]
         for source_id in unfinished:
             self.start(source_id)
@@ -64,6 +90,15 @@ class Crawls:
             self._threads[thread.name] = thread
         thread.start()
         return unfinished
+
+    def sweep_clones(self) -> None:
+        """Delete clones of sources that are gone."""
+        self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
+
+    def take_over(self, source_id: str) -> None:
+        """Go on with a crawl whose process died: last, and alone, it reads what that died over."""
+        if self.died(source_id) and (crawl := self.store.crawl(source_id)):
+            self.allow_again(crawl, crawl)
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
         """Crawl here and now until done; False when another process is at it, or died over it."""
@@ -134,7 +169,9 @@ class Crawls:
             return claim is None
 
     def wait(self, source_id: str, seconds: float | None = None) -> None:
-        """Wait for this process's crawl of the source, if there is one, no longer than `seconds`."""
+        """Wait for this process's or a worker's crawl of the source, if there is one, no longer than `seconds`."""
+        if self.jobs is not None:
+            self._wait_for_worker(self.jobs, source_id, seconds)
         with self._guard:
             thread = self._threads.get(source_id)
         if thread is not None:
@@ -149,11 +186,23 @@ class Crawls:
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _catch_up(self) -> None:
+    def _wait_for_worker(self, jobs: Jobs, source_id: str, seconds: float | None) -> None:
+        deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
+        while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and time.monotonic() < deadline:
+            job = jobs.find(Order(CRAWL, source_id))
+            if job is None or job.state == SET_ASIDE or not jobs.has_worker():
+                return
+            self.clock.sleep(_QUEUE_POLL_SECONDS)
+
+    def catch_up(self) -> None:
         """Vectors for what has none of the present model; words are found meanwhile and without them."""
+        if meaning := self.meaning():
+            meaning.catch_up(self._stop.is_set)
+
+    def _catch_up(self) -> None:
+        """The same, where nobody waits for it."""
         try:
-            if meaning := self.meaning():
-                meaning.catch_up(self._stop.is_set)
+            self.catch_up()
         except DeltosError as exc:  # the model cannot be reached, or the store is busy: the next crawl or start goes on
             _log.warning("Vectors of documentation are not complete: %s", exc)
 

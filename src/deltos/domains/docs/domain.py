@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deltos.fetch.http import HttpClient
     from deltos.logins import Login
     from deltos.meaning import Meaning
+    from deltos.store.jobs import Jobs
     from deltos.store.library import LibraryStore
 
 
@@ -71,8 +72,9 @@ def open_docs(
     parser: GuardedParser | None = None,
     clock: Clock | None = None,
     embedder: Callable[[], Embedder | None] = lambda: None,
+    jobs: Jobs | None = None,
 ) -> Docs:
-    """The domain over one library."""
+    """The domain over one library; with `jobs`, workers crawl."""
     descriptions = apis or NoApis()
     clock = clock or Clock()
 
@@ -104,6 +106,6 @@ def open_docs(
 
         return Meaning(model, store.vectors)
 
-    crawls = Crawls(store.sources, store.pages, opener, clock, meaning)
+    crawls = Crawls(store.sources, store.pages, opener, clock, meaning, jobs)
     library = Library(store.sources, store.pages, store.passages, crawls, opener, apis=descriptions, now=clock.now)
     return Docs(library, DocsSearch(library, store.passages, descriptions, meaning), descriptions)

@@ -100,14 +100,13 @@ class DocsTools:
                 browser=call.flag("browser"),
             )
         )
-        for source in added.sources:
-            self._library.crawls.start(source.id)
+        notes = [note for source in added.sources if (note := self._library.crawls.start(source.id))]
         read = None
         if len(added.sources) == 1 and added.sources[0].max_pages == 1:
             self._library.crawls.wait(added.sources[0].id, _PAGE_SECONDS)
             read = self._library.first_page(added.sources[0].id)
         statuses = [self._library.status(source.id) for source in added.sources]
-        return Answer(render_added(added, statuses, project_root=root, read=read))
+        return Answer("\n".join((render_added(added, statuses, project_root=root, read=read), *notes)))
 
     def remove_source(self, call: Call) -> Answer:
         """Remove a source, of one version or of all; a running crawl of it stops."""
@@ -152,11 +151,12 @@ class DocsTools:
             return f"Not recrawled: {labelled(source)} ({exc.message})."
         source = recrawl.source
         shown = f"{labelled(source)} ({shown_path(source.url, call.session.project_root())})"
-        self._library.crawls.start(source.id)
+        note = self._library.crawls.start(source.id)
+        said = "" if not note else f" {note}"
         if recrawl.goes_on:
-            return f"Going on with the crawl of {shown}."
+            return f"Going on with the crawl of {shown}.{said}"
         kind = "full" if call.flag("full") else "incremental"
-        return f"Recrawling {shown}, {kind}. The old index serves until the new one is whole."
+        return f"Recrawling {shown}, {kind}. The old index serves until the new one is whole.{said}"
 
     def _api_named(self, name: str) -> str:
         """The API that is meant when no documentation source is called so; empty when there is none either."""

@@ -7,8 +7,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from deltos.errors import FileRefused
-from deltos.files import FileTree
 from deltos.workspace.admission import admit, read_source, to_utf8
+from deltos.workspace.sources import source_tree
 from deltos.workspace.sync import is_stale
 from deltos.workspace.walk import stamp
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.store.project import ProjectFiles
+    from deltos.workspace.sources import SourceTree
 
 _LONGEST_LINE = 100_000  # bytes of a line that are looked at; what people write is far shorter
 _HEAD_BYTES = 8_192
@@ -40,7 +41,7 @@ class Source:
         for path, number in places:
             wanted[path].add(number)
         found: dict[tuple[str, int], bytes] = {}
-        with FileTree(self._root) as tree:
+        with source_tree(self._root, self._files) as tree:
             for path, numbers in wanted.items():
                 # Of a file only these lines are kept: many files may be large.
                 lines = self._current(tree, path).split(b"\n")
@@ -50,21 +51,21 @@ class Source:
 
     def block(self, path: str, first: int, last: int) -> list[str]:
         """The lines of a file from `first` to `last`; none when it cannot be shown."""
-        with FileTree(self._root) as tree:
+        with source_tree(self._root, self._files) as tree:
             lines = self._current(tree, path).split(b"\n")[first - 1 : last]
         return [printable(_decoded(line)) for line in lines]
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
         """The first few thousand characters of each file that can be read, whether it changed or not."""
         found: dict[str, str] = {}
-        with FileTree(self._root) as tree:
+        with source_tree(self._root, self._files) as tree:
             for path in paths:
                 data = _head(tree, path)
                 if data:
                     found[path] = data.decode("utf-8", "replace")
         return found
 
-    def _current(self, tree: FileTree, path: str) -> bytes:
+    def _current(self, tree: SourceTree, path: str) -> bytes:
         """The content of a file that is as it was indexed; the stamp tells, and only in doubt the content itself."""
         now, known = stamp(tree, path), self._files.file(path)
         if now is not None and known is not None:
@@ -129,7 +130,7 @@ def _decoded(line: bytes) -> str:
     return line[:_LONGEST_LINE].decode("utf-8", "replace")
 
 
-def _head(tree: FileTree, path: str) -> bytes:
+def _head(tree: SourceTree, path: str) -> bytes:
     try:
         return to_utf8(tree.read_head(path, _HEAD_BYTES))
     except FileRefused:

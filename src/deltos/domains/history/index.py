@@ -155,7 +155,8 @@ class HistoryIndexer:
     def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
         repository = find_repository(project.root)
         if repository is None:
-            _forget(store)
+            if project.root.is_dir():  # else it has vanished altogether, and nothing is known of it
+                _forget(store)
             return
         with reading(repository) as git:
             head = git.head()

@@ -22,6 +22,7 @@ _COUNTS = {
     "observations": "SELECT count(*) FROM observation_place",
     "tokens": "SELECT count(*) FROM access_token",
     "projects with an index": "SELECT count(*) FROM project",
+    "jobs that wait or run": "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')",
 }
 
 

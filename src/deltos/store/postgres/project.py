@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.errors import StoreError
+from deltos.store.postgres.blobs import add_blobs, drop_unused, protect_blobs, read_blobs
 from deltos.store.postgres.code import PostgresCode, PostgresCodeWriter
 from deltos.store.postgres.database import Migration, undone_on_error
 from deltos.store.postgres.graph import GraphChanges, PostgresGraphWriter
@@ -73,6 +74,7 @@ _T = TypeVar("_T")
 class PostgresProject:
     """Implements `store.project.ProjectStore`."""
 
+    keeps_contents = True
     set_aside = ""  # nothing is: a damaged database is its administrator's to mend
 
     def __init__(self, database: Database, name: str) -> None:
@@ -90,6 +92,8 @@ class PostgresProject:
             with self.tables.writing(writer.flush):
                 yield writer
                 writer.flush()
+        with suppress(StoreError):  # what was written is kept; workers sweep the rest
+            drop_unused(self._database, writer.dropped)
 
     def repairing(self, work: Callable[[], _T]) -> _T:
         self.tables.register_if_gone()  # once per question: `deltos forget-project` takes projects away
@@ -118,6 +122,13 @@ class PostgresProject:
         sql = f"SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s AND {named}"
         rows = self.tables.query(sql, (self.tables.key, *given))
         return StoredFile(rows[0][0], rows[0][1], rows[0][2], SeenStamp(*rows[0][3:])) if rows else None
+
+    def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
+        named, given = is_one_of("path", paths)
+        sql = f"SELECT path, hash FROM file WHERE project = %s AND {named}"
+        digests: dict[str, bytes] = dict(self.tables.query(sql, (self.tables.key, *given)))
+        found = read_blobs(self.tables.query, list(digests.values()))
+        return {path: found[digest] for path, digest in digests.items() if digest in found}
 
     def skipped(self) -> dict[str, SkippedFile]:
         rows = self.tables.query(
@@ -182,7 +193,13 @@ class PostgresProjectWriter:
         row = self.connection.execute("SELECT 1 FROM project WHERE id = %s FOR UPDATE", (self._tables.key,)).fetchone()
         if row is None:
             raise StoreError(f"{self._tables.name} was forgotten meanwhile", hint="Ask again: it is then indexed anew.")
+        protect_blobs(self._tables.database, self.connection)
         self._ids.forget()
+
+    @property
+    def dropped(self) -> set[bytes]:
+        """The digests of contents that files no longer have."""
+        return self._files.dropped
 
     @property
     def graph(self) -> PostgresGraphWriter:
@@ -289,6 +306,7 @@ class _FileChanges:
         self.touched: dict[int, SeenStamp] = {}
         self.skipped: dict[str, SkippedFile | None] = {}
         self.failed: dict[tuple[int, str], str] = {}
+        self.dropped: set[bytes] = set()
 
     def add(self, record: FileRecord) -> int:
         file_id = self._ids.take("file")
@@ -307,11 +325,16 @@ class _FileChanges:
 
     def flush(self) -> None:
         if self.removed:
-            for table, column in (("failure", "file_id"), ("file", "id")):
-                self._connection.execute(
-                    f"DELETE FROM {table} WHERE project = %s AND {column} = ANY(%s)", (self._tables.key, self.removed)
-                )
+            key = self._tables.key
+            self._connection.execute(
+                "DELETE FROM failure WHERE project = %s AND file_id = ANY(%s)", (key, self.removed)
+            )
+            sql = "DELETE FROM file WHERE project = %s AND id = ANY(%s) RETURNING hash"
+            self.dropped.update(row[0] for row in self._connection.execute(sql, (key, self.removed)))
         if self.added:
+            contents = {record.hash: record.content for record in self.added.values() if record.content}
+            if contents:
+                add_blobs(self._tables.database, contents)
             self._copy_files()
         if self.touched:
             self._touch()

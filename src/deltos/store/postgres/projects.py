@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import StoreBusy
 from deltos.store.history import HISTORY_SUMMARY
+from deltos.store.jobs import INDEX, Order
+from deltos.store.postgres.blobs import drop_unused, sweep_blobs
 from deltos.store.postgres.code import CHUNK_WORDS
+from deltos.store.postgres.jobs import forget_orders
 from deltos.store.postgres.project import PostgresProject, claim_key, failures_of
 from deltos.store.postgres.tables import project_name
 from deltos.store.project import KnownIndex, SetAside
@@ -25,6 +28,8 @@ _FACTS = frozenset({"root", "project_id", "synced_at"})  # of a project that was
 
 class PostgresProjects:
     """Implements `store.project.ProjectStores`."""
+
+    keep_contents = True
 
     def __init__(self, opened: Callable[[], Database]) -> None:
         self._opened = opened
@@ -94,9 +99,16 @@ class PostgresProjects:
                 row = connection.execute("SELECT id FROM project WHERE name = %s FOR UPDATE", (name,)).fetchone()
                 if row is None:
                     return
+                sql = "SELECT DISTINCT hash FROM file WHERE project = %s"
+                digests = [each[0] for each in connection.execute(sql, row)]
                 for table in _TABLES:
                     connection.execute(f"DELETE FROM {table} WHERE project = %s", row)
                 connection.execute("DELETE FROM project WHERE id = %s", row)
+                forget_orders(connection, Order(INDEX, str(root)))
+        drop_unused(self._database, digests, tries=4)
+
+    def sweep(self) -> int:
+        return sweep_blobs(self._database)
 
     def set_aside(self) -> list[SetAside]:
         return []

@@ -163,6 +163,11 @@ class SqliteProject:
         with self.database.snapshot() as connection:
             return dict(connection.execute("SELECT path, mtime_ns FROM folder").fetchall())
 
+    keeps_contents = False  # a file of the index is on the machine that has the checkout
+
+    def contents(self, paths: Sequence[str]) -> dict[str, bytes]:  # noqa: ARG002
+        return {}
+
     def file_count(self) -> int:
         with self.database.snapshot() as connection:
             count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]

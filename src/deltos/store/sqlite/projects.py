@@ -30,6 +30,11 @@ class SqliteProjects:
         self._folder = home / "projects"
         self._migrations = tuple(migrations)
 
+    keep_contents = False
+
+    def sweep(self) -> int:
+        return 0
+
     def store_of(self, root: Path) -> SqliteProject:
         return SqliteProject(self.path(root), self._migrations)
 

@@ -1,0 +1,301 @@
+"""A worker takes jobs from the queue: procrastinate fetches them, beats the heart and listens; here is what becomes of
+a job that fails, of a worker that is told to end, and of a database that goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import psycopg
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import DeleteJobCondition
+from procrastinate.worker import Worker
+from psycopg.conninfo import conninfo_to_dict
+
+from deltos.errors import DeltosError, StoreError
+from deltos.store.jobs import SET_ASIDE, Order
+from deltos.store.postgres.errors import translated
+from deltos.store.postgres.jobs import QUEUE, TASK_PREFIX, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from procrastinate.job_context import JobContext
+    from procrastinate.jobs import Job
+
+    from deltos.store.jobs import Work, WorkerSettings
+    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.jobs import PostgresJobs
+
+# A worker that is told to end has done so within five seconds: what does not stop by then is given back, and cut off.
+_GIVE_BACK_SECONDS = 3.0
+_EXIT_SECONDS = 4.5
+_RECONNECT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
+_CONNECTIONS = 4
+_BACKGROUND_PRIORITY = -10
+_GROWTH = 3
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # Windows knows no quotas by that name
+
+
+class _Failed(Exception):
+    """A job that failed, for the so manieth time."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__(f"failed {failures} times")
+        self.failures = failures
+
+
+class _Stopped(Exception):
+    """A job that was stopped with its worker, and is given back."""
+
+
+class _Retries(BaseRetryStrategy):
+    """Again after a while, which grows; not again when it failed often enough."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:  # noqa: ARG002
+        if isinstance(exception, _Stopped):
+            return RetryDecision(retry_in={"seconds": 0})
+        failures = exception.failures if isinstance(exception, _Failed) else 1
+        if failures >= self._settings.attempts:
+            return None
+        milliseconds = round(1000 * self._settings.backoff_seconds * _GROWTH ** (failures - 1))
+        return RetryDecision(retry_in={"milliseconds": milliseconds})
+
+
+class _JobProgress:
+    """Implements `progress.Progress`: a job stops with its worker."""
+
+    def __init__(self, should_stop: Callable[[], bool]) -> None:
+        self._should_stop = should_stop
+
+    def report(self, done: int, total: int, what: str) -> None:
+        """Nobody listens."""
+
+    def cancelled(self) -> bool:
+        return self._should_stop()
+
+
+class JobTaker:
+    """One worker process: takes jobs, one at a time, until it is told to end."""
+
+    def __init__(self, database: Database, jobs: PostgresJobs, work: Work, settings: WorkerSettings) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._work = work
+        self._settings = settings
+        self._stopping = threading.Event()
+        self._running: dict[int, str] = {}
+        self._worker: Worker | None = None
+        # It logs with whole stacks what we say in a line.
+        logging.getLogger("procrastinate").addHandler(logging.NullHandler())
+        logging.getLogger("procrastinate").propagate = False
+
+    def run(self) -> None:
+        """Take jobs until SIGTERM or SIGINT, or until none is left where that is the end."""
+        before = {number: signal.signal(number, self._told_to_end) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            # psycopg cannot use the loop that is usual on Windows.
+            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop if sys.platform == "win32" else None) as runner:
+                runner.run(self._take_jobs())
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    # --- the life of a worker
+
+    async def _take_jobs(self) -> None:
+        attempt = 0
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                await self._take_jobs_once()
+                if self._settings.ends_when_idle:
+                    return
+            except (ConnectorException, psycopg.Error, StoreError) as exc:
+                self._work.say(self._without_password(f"The queue cannot be used: {_told(exc, self._database.place)}"))
+            if time.monotonic() - began > _RECONNECT_SECONDS[-1]:
+                attempt = 0
+            seconds = _RECONNECT_SECONDS[min(attempt, len(_RECONNECT_SECONDS) - 1)]
+            await asyncio.to_thread(self._stopping.wait, seconds)
+            attempt += 1
+
+    async def _take_jobs_once(self) -> None:
+        """Register and take jobs until told to end, or until the connection to the queue is lost."""
+        url, schema = self._database.opening
+        connector = PsycopgConnector(
+            conninfo=url,
+            kwargs={"prepare_threshold": None},
+            min_size=1,
+            max_size=_CONNECTIONS,
+            timeout=_RECONNECT_SECONDS[-1],
+            configure=_searching(schema),
+        )
+        async with (app := self._app(connector)).open_async():
+            worker = Worker(
+                app,
+                queues=[QUEUE],
+                wait=not self._settings.ends_when_idle,
+                shutdown_graceful_timeout=0,
+                fetch_job_polling_interval=min(5.0, self._settings.heartbeat_seconds),
+                update_heartbeat_interval=self._settings.heartbeat_seconds,
+                stalled_worker_timeout=self._settings.silence_seconds,
+                delete_jobs=DeleteJobCondition.SUCCESSFUL,
+                install_signal_handlers=False,
+            )
+            await asyncio.to_thread(self._take_over)
+            ticks = asyncio.create_task(self._tick(worker))
+            self._worker = worker
+            try:
+                if not self._stopping.is_set():
+                    await worker.run()  # type: ignore[no-untyped-call]
+            finally:
+                self._worker = None
+                ticks.cancel()
+                with suppress(asyncio.CancelledError):
+                    await ticks
+
+    async def _tick(self, worker: Worker) -> None:
+        """With every beat of the heart: take over what others have left, and give back what was lost on the way."""
+        lost: set[int] = set()
+        while True:
+            await asyncio.sleep(self._settings.heartbeat_seconds)
+            with suppress(StoreError):  # the worker itself notices that the database is gone
+                await asyncio.to_thread(self._take_over)
+                if worker.worker_id is not None:
+                    # Twice in a row: one that was only just fetched, or has only just ended, is not lost.
+                    now = set(await asyncio.to_thread(self._jobs.lost, worker.worker_id, list(self._running)))
+                    if again := now & lost:
+                        await asyncio.to_thread(self._jobs.give_back, list(again))
+                    lost = now
+
+    def _take_over(self) -> None:
+        for job in self._jobs.take_over(self._settings):
+            what = "set aside" if job.state == SET_ASIDE else "queued again"
+            self._work.say(f"{job.told()} is {what}: {job.reason}")
+
+    # --- the end of a worker
+
+    def _told_to_end(self, _number: int, _frame: object) -> None:
+        if self._stopping.is_set():
+            return
+        self._stopping.set()
+        threading.Thread(target=self._end, name="deltos-worker-end", daemon=True).start()
+
+    def _end(self) -> None:
+        """Ask the job to stop; what does not is given back, and the process ends without it."""
+        for seconds, act in ((_EXIT_SECONDS, lambda: os._exit(0)), (_GIVE_BACK_SECONDS, self._leave)):
+            timer = threading.Timer(seconds, act)
+            timer.daemon = True
+            timer.start()
+        if worker := self._worker:
+            worker.stop()  # type: ignore[no-untyped-call]
+        self._work.interrupt()
+
+    def _leave(self) -> None:
+        running = dict(self._running)
+        with suppress(DeltosError):
+            self._jobs.give_back(list(running))
+        for told in running.values():
+            self._work.say(f"{told} is given back")
+        os._exit(0)
+
+    # --- a job
+
+    def _app(self, connector: PsycopgConnector) -> App:
+        app = App(connector=connector)
+        retries = _Retries(self._settings)
+        for kind in self._work.by_kind:
+            taken = app.task(name=TASK_PREFIX + kind, queue=QUEUE, retry=retries, pass_context=True)
+            task = taken(self._carrying_out(kind))
+            if (cron := self._cron(kind)) and not self._settings.ends_when_idle:
+                key = key_of(Order(kind))
+                app.periodic(cron=cron, queue=QUEUE, lock=key, queueing_lock=key, priority=_BACKGROUND_PRIORITY)(task)
+        return app
+
+    def _cron(self, kind: str) -> str:
+        if kind in self._work.every_minute:
+            return "* * * * *"
+        return "17 * * * *" if kind in self._work.every_hour else ""
+
+    def _carrying_out(self, kind: str) -> Callable[..., None]:
+        def carry_out(
+            context: JobContext,
+            subject: str = "",
+            arguments: Mapping[str, object] | None = None,
+            timestamp: int = 0,  # noqa: ARG001 (of what is done without being asked for: when it was due)
+        ) -> None:
+            order = Order(kind, subject, arguments or {})
+            self._carry_out(order, context.job.id or 0, context.should_abort)
+
+        return carry_out
+
+    def _carry_out(self, order: Order, job_id: int, should_abort: Callable[[], bool]) -> None:
+        def should_stop() -> bool:
+            return self._stopping.is_set() or should_abort()
+
+        told = f"job {job_id} ({order.kind} {order.subject})" if order.subject else f"job {job_id} ({order.kind})"
+        is_routine = bool(self._cron(order.kind))
+        began = time.monotonic()
+        self._running[job_id] = told
+        try:
+            if not is_routine:
+                self._work.say(f"{told} is taken")
+            self._work.by_kind[order.kind](order, _JobProgress(should_stop))
+        except Exception as exc:  # noqa: BLE001 (a worker is a surface: the failure is kept, and told)
+            if should_stop():
+                self._work.say(f"{told} is given back")
+                raise _Stopped from None
+            reason = self._without_password(_told(exc, self._database.place))
+            self._work.say(f"{told} failed: {reason}")
+            if not is_routine:  # what is done every minute anyway is neither tried again nor set aside
+                raise _Failed(self._jobs.note_failure(job_id, reason)) from None
+        else:
+            if not is_routine:
+                self._work.say(f"{told} is done after {time.monotonic() - began:.1f} s")
+        finally:
+            self._running.pop(job_id, None)
+
+    def _without_password(self, text: str) -> str:
+        for secret in _passwords(self._database.opening[0]):
+            text = text.replace(secret, "***")
+        return text
+
+
+def _searching(schema: str) -> Callable[[psycopg.AsyncConnection[Any]], Any]:
+    async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.execute(f'SET search_path TO "{schema}"')
+        await connection.commit()
+
+    return configure
+
+
+def _told(exc: BaseException, place: str) -> str:
+    """What is told of an error, in one line."""
+    if isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.Error):
+        exc = exc.__cause__
+    if isinstance(exc, psycopg.Error):
+        exc = translated(exc, place)
+    if isinstance(exc, OSError) and exc.errno in _NO_ROOM:
+        where = f": {exc.filename}" if exc.filename else ""
+        return f"The worker's disk is full ({exc.strerror}){where}"
+    said = " ".join(str(exc).split())
+    return said if isinstance(exc, DeltosError) else f"{type(exc).__name__}: {said}"
+
+
+def _passwords(url: str) -> Iterator[str]:
+    if password := str(conninfo_to_dict(url).get("password") or ""):
+        yield password
+        yield quote(password, safe="")

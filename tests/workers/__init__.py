@@ -1,0 +1,1 @@
+"""Workers as real processes over a real database."""

@@ -1,0 +1,41 @@
+"""A database with an empty queue, and workers that end with their test."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.postgres_server import empty_database
+from tests.workers.running import WorkerProcess, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.jobs import PostgresJobs
+
+
+@pytest.fixture
+def url() -> str:
+    return empty_database()
+
+
+@pytest.fixture
+def queue(url: str) -> Iterator[tuple[Database, PostgresJobs]]:
+    with opened(url) as (database, jobs):
+        yield database, jobs
+
+
+@pytest.fixture
+def worker(url: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
+    with ExitStack() as ending:
+
+        def start(*options: str, max_file_bytes: int | None = None, **variables: str) -> WorkerProcess:
+            started = WorkerProcess(url, tmp_path / "home", *options, max_file_bytes=max_file_bytes, **variables)
+            ending.callback(started.kill)
+            return started
+
+        yield start

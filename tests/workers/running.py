@@ -1,0 +1,97 @@
+"""Worker processes for tests, and what they say."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from deltos.store.postgres.database import Database
+from deltos.store.postgres.jobs import PostgresJobs
+from deltos.store.postgres.project import claim_key
+from deltos.store.postgres.tables import project_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from deltos.store.jobs import JobRow
+
+PATIENCE_SECONDS = 60.0
+
+
+class WorkerProcess:
+    """A running `deltos worker`; its lines are read as they come."""
+
+    def __init__(
+        self, url: str, home: Path, *options: str, max_file_bytes: int | None = None, **variables: str
+    ) -> None:
+        """With `max_file_bytes`, no file can be written beyond it: what a full disk is like."""
+        settings = {"DELTOS_DATABASE": url, "DELTOS_HOME": str(home), "DELTOS_EMBED": "off", **variables}
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "deltos", "worker", "--heartbeat=1", "--backoff=1", *options],
+            env={**os.environ, **settings},
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            preexec_fn=None if max_file_bytes is None else lambda: _limit_files(max_file_bytes),  # noqa: PLW1509
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        self.lines.extend(self.process.stderr)
+
+    def says(self, words: str) -> bool:
+        return any(words in line for line in list(self.lines))
+
+    def end(self) -> int:
+        """Wait until it has ended by itself; its exit code."""
+        code = self.process.wait(PATIENCE_SECONDS)
+        self._reader.join(PATIENCE_SECONDS)
+        return code
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.end()
+
+
+def _limit_files(max_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
+
+
+def until(condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
+    """Wait for something that has to happen."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.05)
+
+
+@contextmanager
+def opened(url: str) -> Iterator[tuple[Database, PostgresJobs]]:
+    """The database of a test, and its queue."""
+    database = Database(url, migrations=None)
+    try:
+        yield database, PostgresJobs(lambda: database)
+    finally:
+        database.close()
+
+
+@contextmanager
+def held_back(database: Database, root: Path) -> Iterator[None]:
+    """While it lasts, nobody can index the project: a worker that has its job waits in the middle of it."""
+    with database.claim(claim_key(project_name(root))) as is_held:
+        assert is_held
+        yield
+
+
+def job_of(jobs: PostgresJobs, job_id: int) -> JobRow | None:
+    return next((job for job in jobs.every() if job.id == job_id), None)

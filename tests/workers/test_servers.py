@@ -1,0 +1,155 @@
+"""Servers that leave indexing and crawling to workers: what they queue, what they answer, what they say."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config, Embedding
+from deltos.errors import BadArgument
+from deltos.store.jobs import CRAWL, INDEX, SET_ASIDE, WAITING, Order
+from tests.calling import Desk
+from tests.loopback import LOOPBACK, Page, Site
+from tests.repositories import make_repository
+from tests.smart_http import serving_git
+from tests.workers.running import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.jobs import PostgresJobs
+    from tests.workers.running import WorkerProcess
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "orders.py").write_text("def place_order():\n    return 'placed'\n")
+    return root
+
+
+@pytest.fixture
+def app(url: str, tmp_path: Path, workers: Workers) -> Iterator[App]:
+    config = Config(
+        tmp_path / "server", database=url, indexing="worker", embedding=Embedding("off"), private_hosts=LOOPBACK
+    )
+    app = App(config, workers=workers)
+    yield app
+    app.close()
+
+
+def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
+    app: App, root: Path, queue: tuple[Database, PostgresJobs]
+) -> None:
+    desk = Desk(app.tools(), root)
+    told = desk.call("search_code", query="place_order").text
+    (job,) = queue[1].every()
+    assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
+    assert f"not indexed yet: job {job.id} (index {root}) is waiting; no worker runs: start `deltos worker`" in told
+    assert "this answer knows 0 files" in told
+    assert desk.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
+    assert not app.domains.projects.at(root).is_complete
+
+
+def job_id_of(app: App, root: Path) -> str:
+    return app.domains.projects.at(root).project.project_id
+
+
+def test_what_a_worker_has_indexed_a_server_answers_and_edits_follow(
+    app: App, root: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    running = worker()
+    desk = Desk(app.tools(), root)
+    until(lambda: "return 'placed'" in desk.call("search_code", query="place_order").text, lambda: running.lines)
+    (root / "refunds.py").write_text("def pay_back():\n    return 'paid'\n")
+    until(lambda: "return 'paid'" in desk.call("search_code", query="pay_back").text, lambda: running.lines)
+
+
+def test_a_server_names_the_job_that_was_set_aside(
+    app: App, root: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+) -> None:
+    _, jobs = queue
+    job = jobs.add(Order(INDEX, str(root)))
+    for file in root.iterdir():
+        file.unlink()
+    assert worker("--once", "--attempts=1").end() == 0
+    told = Desk(app.tools(), root).call("search_code", query="place_order").text
+    assert f"job {job.id} (index {root}) was set aside after 1 failure, the last: No files to index in shop" in told
+    assert jobs.every()[0].state == SET_ASIDE
+
+
+def test_a_source_that_is_added_is_crawled_by_a_worker(
+    app: App, root: Path, site: Site, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+) -> None:
+    site.html("/", "<h1>Guide</h1><p>How refunds are approved by the manager.</p>")
+    desk = Desk(app.tools(), root)
+    told = desk.call("add_source", url=f"{site.url}/", name="guide").text
+    (job,) = queue[1].every()
+    assert job.kind == CRAWL
+    assert f"Queued for a worker: {job.told()}. None runs: start `deltos worker`." in told
+    assert not site.asked
+    assert worker("--once", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
+    assert "approved by the manager" in desk.call("search_docs", query="refunds approved").text
+
+
+def test_the_crawl_of_a_killed_worker_is_taken_over(
+    app: App, root: Path, site: Site, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+) -> None:
+    going_on = threading.Event()
+
+    def slow(_headers: dict[str, str]) -> Page:
+        going_on.wait(60)
+        return Page(b"<h1>Slow</h1><p>Shipping by airship.</p>", headers={"Content-Type": "text/html"})
+
+    site.html("/", '<h1>Guide</h1><p>Refunds take a week.</p><a href="/slow">more</a>')
+    site.pages["/slow"] = slow
+    desk = Desk(app.tools(), root)
+    desk.call("add_source", url=f"{site.url}/", name="guide")
+    first = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
+    until(lambda: site.asked["/slow"], lambda: first.lines)
+    first.kill()
+    going_on.set()
+    second = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
+    until(lambda: second.says("is done"), lambda: second.lines)
+    assert "airship" in desk.call("search_docs", query="shipping by airship").text
+    until(lambda: queue[1].every() == [], lambda: second.lines)
+
+
+def test_indexing_needs_no_room_on_the_disk_of_the_worker(
+    app: App, root: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+) -> None:
+    queue[1].add(Order(INDEX, str(root)))
+    assert worker("--once", max_file_bytes=0).end() == 0
+    desk = Desk(app.tools(), root)
+    assert "return 'placed'" in desk.call("search_code", query="place_order").text
+    assert app.domains.projects.at(root).store.failures() == []
+
+
+def test_a_worker_whose_disk_is_full_says_so_and_another_crawls_later(
+    app: App, root: Path, tmp_path: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+) -> None:
+    make_repository(tmp_path / "served" / "guide", {"README.md": "# Guide\n\nThe zebra setting sleeps.\n"})
+    desk = Desk(app.tools(), root)
+    with serving_git(tmp_path / "served") as site:
+        desk.call("add_source", url=f"git+{site.url}/guide/.git", name="guide")
+        assert worker("--once", max_file_bytes=100, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
+        (job,) = queue[1].every()
+        assert (job.state, job.failures) == (WAITING, 1)
+        assert job.reason == "The worker's disk is full (File too large)"
+        other = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
+        until(lambda: queue[1].every() == [], lambda: other.lines)
+    assert "The zebra setting sleeps" in desk.call("search_docs", query="zebra setting").text
+
+
+def test_workers_without_a_database_are_refused() -> None:
+    with pytest.raises(BadArgument, match="DELTOS_DATABASE"):
+        Config.from_environment({"DELTOS_INDEXING": "worker"})
+    with pytest.raises(BadArgument, match="DELTOS_INDEXING"):
+        Config.from_environment({"DELTOS_INDEXING": "somebody"})

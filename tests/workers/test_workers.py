@@ -1,0 +1,188 @@
+"""Workers: each job is done once, whatever happens to the worker that has it."""
+
+from __future__ import annotations
+
+import signal
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from deltos.cli.main import main
+from deltos.store.jobs import INDEX, RUNNING, SET_ASIDE, WAITING, Order
+from deltos.store.postgres.projects import PostgresProjects
+from tests.postgres_server import PASSWORD, server
+from tests.workers.running import held_back, job_of, opened, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+    from deltos.store.postgres.database import Database
+    from deltos.store.postgres.jobs import PostgresJobs
+    from tests.workers.running import WorkerProcess
+
+
+def project(folder: Path, name: str = "shop") -> Path:
+    root = folder / name
+    root.mkdir()
+    (root / "main.py").write_text(f"def greet_{name}():\n    return 'hello'\n")
+    return root
+
+
+def indexed_files(url: str) -> dict[Path, int]:
+    with opened(url) as (database, _):
+        return {index.root: index.files for index in PostgresProjects(lambda: database).known()}
+
+
+def test_a_worker_indexes_what_is_queued_and_forgets_the_job(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    _, jobs = queue
+    jobs.add(Order(INDEX, str(root)))
+    assert worker("--once").end() == 0
+    assert indexed_files(url) == {root: 1}
+    assert jobs.every() == []
+
+
+def test_an_order_waits_once_and_at_the_highest_urgency_it_was_given_with(queue: tuple[Database, PostgresJobs]) -> None:
+    _, jobs = queue
+    later, sooner = Order(INDEX, "/a"), Order(INDEX, "/b")
+    first = jobs.add(later)
+    jobs.add(sooner)
+    assert jobs.add(later).id == first.id
+    assert [job.subject for job in jobs.every()] == ["/a", "/b"]
+    jobs.add(sooner, is_waited_for=True)
+    assert [job.subject for job in jobs.every()] == ["/b", "/a"]
+
+
+def test_the_job_of_a_killed_worker_is_taken_over_and_done(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    job = jobs.add(Order(INDEX, str(root)))
+    with held_back(database, root):
+        first = worker()
+        until(lambda: first.says(f"job {job.id} (index {root}) is taken"), lambda: first.lines)
+        assert job_of(jobs, job.id).state == RUNNING  # type: ignore[union-attr]
+        first.kill()
+    second = worker()
+    until(lambda: second.says("is done"), lambda: second.lines)
+    assert second.says("is queued again: its worker died, or was cut off, while it ran")
+    assert indexed_files(url) == {root: 1}
+    until(lambda: jobs.every() == [])
+
+
+def test_a_worker_that_is_told_to_end_gives_its_job_back_at_once(
+    queue: tuple[Database, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    job = jobs.add(Order(INDEX, str(root)))
+    with held_back(database, root):
+        running = worker()
+        until(lambda: running.says("is taken"), lambda: running.lines)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(5.0) == 0
+        given_back = job_of(jobs, job.id)
+        assert given_back is not None
+        assert (given_back.state, given_back.failures) == (WAITING, 0)
+
+
+def test_two_workers_do_each_of_many_jobs_exactly_once(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    roots = [project(tmp_path, f"p{number}") for number in range(12)]
+    _, jobs = queue
+    for root in roots:
+        jobs.add(Order(INDEX, str(root)))
+    workers = [worker("--once"), worker("--once")]
+    assert [each.end() for each in workers] == [0, 0]
+    done = [line for each in workers for line in each.lines if "is done" in line]
+    assert sorted(line.split("(index ")[1].split(")")[0] for line in done) == sorted(map(str, roots))
+    assert indexed_files(url) == dict.fromkeys(roots, 1)
+
+
+def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
+    queue: tuple[Database, PostgresJobs],
+    url: str,
+    tmp_path: Path,
+    worker: Callable[..., WorkerProcess],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root = tmp_path / "gone"
+    _, jobs = queue
+    job = jobs.add(Order(INDEX, str(root)))
+    running = worker("--attempts=2")
+    until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
+    assert jobs.add(Order(INDEX, str(root))).state == SET_ASIDE  # it is not queued anew either
+    monkeypatch.setenv("DELTOS_DATABASE", url)
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
+    for command in (["jobs", "list"], ["db", "check"]):
+        assert main(command) == 0
+        told = capsys.readouterr().out
+        assert f"job {job.id} (index {root})" in told
+        assert "2 failures, the last: No such folder" in told
+    project(tmp_path, "gone")
+    assert main(["jobs", "retry", str(job.id)]) == 0
+    until(lambda: jobs.every() == [], lambda: running.lines)
+    assert indexed_files(url) == {root: 1}
+    shown = "".join((capsys.readouterr().out, *running.lines))
+    assert PASSWORD not in shown
+    assert quote(PASSWORD, safe="") not in shown
+
+
+def test_a_job_that_kills_its_workers_is_set_aside(
+    queue: tuple[Database, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    job = jobs.add(Order(INDEX, str(root)))
+    with held_back(database, root):
+        for _ in range(2):
+            deadly = worker("--attempts=2")
+            until(partial(deadly.says, "is taken"))
+            deadly.kill()
+        last = worker("--attempts=2")
+        until(lambda: last.says("is set aside"), lambda: last.lines)
+    found = job_of(jobs, job.id)
+    assert found is not None
+    assert (found.state, found.failures) == (SET_ASIDE, 2)
+
+
+def test_a_worker_outlives_a_restart_of_the_database(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root, other = project(tmp_path), project(tmp_path, "other")
+    database, jobs = queue
+    jobs.add(Order(INDEX, str(root)))
+    running = worker()
+    with held_back(database, root):
+        until(lambda: running.says("is taken"), lambda: running.lines)
+        server().kill()
+    until(lambda: running.says("cannot be reached"), lambda: running.lines)
+    server().start()
+    jobs.add(Order(INDEX, str(other)))
+    until(lambda: indexed_files(url) == {root: 1, other: 1}, lambda: running.lines)
+    until(lambda: jobs.every() == [], lambda: running.lines)
+    assert running.process.poll() is None
+
+
+def test_a_repository_that_vanishes_while_it_is_indexed_leaves_its_index_as_it_was(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    jobs.add(Order(INDEX, str(root)))
+    running = worker("--attempts=1")
+    until(lambda: running.says("is done"), lambda: running.lines)
+    with held_back(database, root):
+        job = jobs.add(Order(INDEX, str(root), {"force": True}))
+        until(lambda: running.says(f"job {job.id} (index {root}) is taken"), lambda: running.lines)
+        root.rename(tmp_path / "elsewhere")
+    until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
+    assert indexed_files(url) == {root: 1}
