@@ -3,8 +3,8 @@
     python -m benchmarks.http_surface [--database postgresql://…]
 
 A real server with a token on this repository's sources, asked by this process over raw connections: as many different
-questions as are wanted, none twice. The CPU is the kernel's account of the server's process, all threads, beside what the same
-questions cost when they are put to the tools directly, in a process that serves nobody.
+questions as are wanted, none twice. The CPU is the kernel's account of the server's process, all threads, beside what
+the same questions cost when they are put to the tools directly, in a process that serves nobody.
 """
 
 from __future__ import annotations
