@@ -18,6 +18,7 @@ COMMANDS = (
     "index_kills",
     "startup",
     "http_load",
+    "http_surface",
     "http_sessions",
     "generated_calls",
     "listing",

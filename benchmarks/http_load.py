@@ -145,9 +145,12 @@ def serving(project: Path, home: str, *options: str) -> Iterator[tuple[subproces
     assert process.stdout
     found = re.search(r"http://([\d.]+):(\d+)/", process.stdout.readline())
     assert found
-    yield process, found[1], int(found[2])
-    process.terminate()
-    assert process.wait(60) == 0
+    try:
+        yield process, found[1], int(found[2])
+    finally:
+        process.terminate()
+        ended = process.wait(60)
+    assert ended == 0
 
 
 async def run(pid: int, host: str, port: int, count: int, seconds: float) -> Load:

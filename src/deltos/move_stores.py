@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import BadArgument
-from deltos.open_stores import open_tokens
+from deltos.open_stores import open_tokens, open_workspaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,12 +32,14 @@ class Moved(NamedTuple):
     sources: int
     apis: int
     tokens: int
+    workspaces: int
 
 
 def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -> Moved:
-    """Write memory, library and tokens of the data folder into the database, or with `back` the other way.
+    """Write memory, library, tokens and workspaces of the data folder into the database, or with `back` the other way.
 
-    Memory moves only where there is none yet; sources, APIs and tokens that are there already stay as they are.
+    Memory moves only where there is none yet; sources, APIs and tokens that are there already stay as they are, and a
+    workspace of the same name gets the folders that it lacks.
     """
     with ExitStack() as opened:
         folder_library, folder_memory = _of_folder(home, opened)
@@ -45,12 +47,11 @@ def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -
         if back:
             observations = _move_memory(base_memory, folder_memory)
             sources, apis = _move_library(base_library, folder_library, say)
-            tokens = _move_tokens(home, database, back=True)
         else:
             observations = _move_memory(folder_memory, base_memory)
             sources, apis = _move_library(folder_library, base_library, say)
-            tokens = _move_tokens(home, database, back=False)
-    return Moved(observations, sources, apis, tokens)
+    tokens, workspaces = _move_tokens(home, database, back=back), _move_workspaces(home, database, back=back)
+    return Moved(observations, sources, apis, tokens, workspaces)
 
 
 def _of_folder(home: Path, opened: ExitStack) -> tuple[SqliteLibraryTransfer, SqliteMemoryTransfer]:
@@ -115,3 +116,13 @@ def _move_tokens(home: Path, database: str, *, back: bool) -> int:
     folder.close()
     base.close()
     return len(missing)
+
+
+def _move_workspaces(home: Path, database: str, *, back: bool) -> int:
+    """How many workspaces were made or got folders that they lacked."""
+    folder, base = open_workspaces(home), open_workspaces(home, database)
+    source, target = (base, folder) if back else (folder, base)
+    changed = [workspace.name for workspace in source.all() if target.add(workspace.name, workspace.roots)]
+    folder.close()
+    base.close()
+    return len(changed)

@@ -24,7 +24,7 @@ def add_commands(subparsers: Subparsers) -> None:
     add_verb(verbs, "init", _migrate, "create what Deltos needs in the database; what is there stays")
     add_verb(verbs, "migrate", _migrate, "bring the tables up to date; every command does so by itself")
     add_verb(verbs, "check", _check, "connect, say what is kept there, and which settings of the server are risky")
-    move = add_verb(verbs, "move", _move, "copy memory, documentation, APIs and tokens of this data folder into it")
+    move = add_verb(verbs, "move", _move, "copy what this data folder keeps into it, but for indexes of code")
     move.add_argument("--back", action="store_true", help="from the database into the data folder")
 
 
@@ -63,6 +63,7 @@ def _move(arguments: argparse.Namespace) -> int:
         return 0
     print(", ".join(f"{count:,} {name}" for name, count in moved._asdict().items()) + " copied")
     print("What they were copied from is unchanged. Indexes of code are made anew by the next question.")
+    print("Not copied: snapshots of memory, the ring of the last calls, notes about what could not be read.")
     return 0
 
 

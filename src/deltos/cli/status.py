@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, opened_app, print_json
 from deltos.cli.looks import MARKED, Column, is_looked_at, print_table
+from deltos.open_stores import describe_database
 from deltos.text.counts import counted
 from deltos.workspace.names import names_of
 
@@ -42,6 +43,8 @@ def _status(arguments: argparse.Namespace) -> int:
                 print_json(_as_data(index))
             return 0
         print(f"data folder: {app.config.home}")
+        if app.config.database:
+            print(f"database: {describe_database(app.config.database)}")
         if not indexes:
             print("no project is indexed yet; run `deltos index` in a repository")
             return 0

@@ -82,7 +82,7 @@ class Links:
         """How often what is defined on a line is used, and in how many files; empty where no use is known."""
         search = GraphSearch(index.store.graph, index.project.root, index.store)
         try:
-            found = search.references(search.at(f"{path}:{line}"))
+            found = search.uses(search.at(f"{path}:{line}"))
         except NotFound:
             return ""
         rows = {(row.path, row.line) for row in found.certain}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _TEST = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|fixtures?|e2e)(?:/|$)"
@@ -10,6 +11,7 @@ _TEST = re.compile(
 )
 
 
+@lru_cache(maxsize=16_384)  # asked for every candidate of every question
 def is_test(path: str) -> bool:
     """Whether the path looks like a test's."""
     return _TEST.search(path) is not None

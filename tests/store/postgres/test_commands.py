@@ -55,7 +55,9 @@ def test_a_project_is_indexed_asked_about_listed_and_forgotten(
     commands.run(two, url, "index", ".")
     for question in QUESTIONS:
         assert commands.run(two, url, *question) == commands.run(one, "", *question)
-    assert "bookshop" in commands.run(two, url, "status")
+    status = commands.run(two, url, "status")
+    assert "bookshop" in status
+    assert "database: postgresql://deltos@127.0.0.1" in status
     assert ", PostgreSQL " in commands.run(two, url, "doctor")
     commands.run(two, url, "forget-project", "bookshop", "--yes")
     assert "bookshop" not in commands.run(two, url, "status")

@@ -9,7 +9,7 @@ import pytest
 
 from deltos.errors import BadArgument
 from deltos.move_stores import Moved, move
-from deltos.open_stores import open_library, open_observations, open_tokens
+from deltos.open_stores import open_library, open_observations, open_tokens, open_workspaces
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
 from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
 from deltos.store.observations import Anchor, Clean, MinedFile, NewObservation
@@ -103,13 +103,15 @@ def test_what_is_moved_into_a_database_and_back_is_what_it_was(tmp_path: Path) -
         fill_memory(memory)
         fill_library(library)
         open_tokens(first).add(StoredToken("a1", "ci", b"hash", "read", (), created_at=10, revoked_at=20))
+        open_workspaces(first).add("Shop", ["/src/web", "/src/api"])
         before = [told_by_memory(memory), told_by_library(library)]
-    assert move(first, url, back=False, say=lambda _: None) == Moved(9, 1, 1, 1)
+    assert move(first, url, back=False, say=lambda _: None) == Moved(9, 1, 1, 1, 1)
     assert [told_by_memory(open_observations(first, url)), told_by_library(open_library(first, url))] == before
-    assert move(second, url, back=True, say=lambda _: None) == Moved(9, 1, 1, 1)
+    assert move(second, url, back=True, say=lambda _: None) == Moved(9, 1, 1, 1, 1)
     with closing(open_observations(second)) as memory, closing(open_library(second)) as library:
         assert [told_by_memory(memory), told_by_library(library)] == before
     assert open_tokens(second).all() == open_tokens(first).all()
+    assert open_workspaces(second).all() == open_workspaces(first).all()
     with closing(open_observations(first, url)) as moved, moved.writing() as writer:
         project = writer.project("p1", root="", now=9)
         session = writer.session(project, "new", agent="", now=9)
@@ -123,3 +125,13 @@ def test_a_memory_is_never_mixed_into_another(tmp_path: Path) -> None:
     assert move(tmp_path, url, back=False, say=lambda _: None).observations == 9
     with pytest.raises(BadArgument, match="memory already"):
         move(tmp_path, url, back=False, say=lambda _: None)
+
+
+def test_a_workspace_of_the_same_name_gets_the_folders_that_it_lacks(tmp_path: Path) -> None:
+    url = empty_database()
+    open_workspaces(tmp_path).add("Shop", ["/src/web", "/src/api"])
+    there = open_workspaces(tmp_path, url)
+    there.add("shop", ["/srv/web", "/src/api"])
+    assert move(tmp_path, url, back=False, say=lambda _: None).workspaces == 1
+    assert [(each.name, each.roots) for each in there.all()] == [("shop", ("/srv/web", "/src/api", "/src/web"))]
+    assert move(tmp_path, url, back=False, say=lambda _: None).workspaces == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def telling_stem(path: str) -> tuple[str, list[str]]:
     return stem, folders
 
 
+@lru_cache(maxsize=16_384)
 def is_aside(path: str) -> bool:
     """Whether the path looks like an example, vendored or superseded code."""
     return _ASIDE.search(path) is not None
@@ -64,6 +66,7 @@ def is_built(path: str) -> bool:
     return _BUILT.search(path) is not None
 
 
+@lru_cache(maxsize=16_384)
 def is_settings(path: str) -> bool:
     """Whether the path looks like the configuration of a tool rather than of the product."""
     return _SETTINGS.search(path) is not None

@@ -324,7 +324,7 @@ class GraphSearch:
 
     def references(self, target: Target) -> FoundReferences:
         """All places that refer to a target, and where there may be others; its own definition is none."""
-        found = self._uses(target)
+        found = self.uses(target)
         in_tests = any(map(is_test, found.paths()))
         return replace(
             found,
@@ -332,7 +332,8 @@ class GraphSearch:
             unresolved=self._unresolved(target),
         )
 
-    def _uses(self, target: Target) -> FoundReferences:
+    def uses(self, target: Target) -> FoundReferences:
+        """All places that refer to a target; `references` also tells which files were not looked into."""
         # The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them.
         above = self._closure(set(target.node_ids), self.reader.overridden)
         family = self._closure(above, self.reader.overriding)
@@ -481,7 +482,7 @@ class GraphSearch:
 
     def context(self, target: Target) -> Context:
         """A symbol's definition and neighbourhood."""
-        references = self._uses(target)
+        references = self.uses(target)
         every = (*references.certain, *references.aliased)
         members = self._members(target)
         outgoing = self.reader.outgoing(target.first.path, [*target.node_ids, *[row.node_id for row in members]])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from deltos.store.postgres.database import Connection, Database
-    from deltos.store.sqlite.tokenizer import StemmedTerms
+    from deltos.store.tokenizer import StemmedTerms
 
 # An id is the number of what owns it, followed by so many bits: it alone tells the partition that it lies in.
 ITEM_BITS = 32
@@ -77,7 +77,7 @@ def ascii_terms(texts: Sequence[str]) -> list[list[str]]:
 
 @cache
 def _stemmed() -> StemmedTerms:
-    from deltos.store.sqlite.tokenizer import StemmedTerms  # deferred: who only reads index words needs none
+    from deltos.store.tokenizer import StemmedTerms  # deferred: who only reads index words needs none
 
     return StemmedTerms()
 

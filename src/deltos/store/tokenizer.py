@@ -1,4 +1,4 @@
-"""Terms as the tokenizer of FTS5 makes them: an engine that finds by the same words asks for them here."""
+"""Terms as the tokenizer of FTS5 makes them, so that all engines find by the same words. SQLite is asked in memory."""
 
 from __future__ import annotations
 
