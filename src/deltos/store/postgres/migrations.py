@@ -9,10 +9,11 @@ from deltos.store.postgres.history import HISTORY_001
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
 from deltos.store.postgres.project import PROJECT_001
+from deltos.store.postgres.rights import RIGHTS_001
 from deltos.store.postgres.tables import REGISTRY_001
 from deltos.store.postgres.tokens import TOKENS_001
 from deltos.store.postgres.words import WORDS_001
 from deltos.store.postgres.workspaces import WORKSPACES_001
 
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
-SCHEMA_STEPS = (*PROJECT_STEPS, *LIBRARY_STEPS, MEMORY_001, TOKENS_001, CALLS_001, WORKSPACES_001)
+SCHEMA_STEPS = (*PROJECT_STEPS, *LIBRARY_STEPS, MEMORY_001, TOKENS_001, CALLS_001, WORKSPACES_001, RIGHTS_001)
