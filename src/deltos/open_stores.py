@@ -132,6 +132,16 @@ def describe_database(database: str) -> str:
     return shared_database(database).describe()
 
 
+def admit_role(database: str, name: str) -> bool:
+    """Let a role use the tables, held by row-level security; whether it was made now."""
+    with _driver():
+        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.rights import admit_role as admit
+
+    with shared_database(database).write() as connection:
+        return admit(connection, name)
+
+
 def examine_database(database: str) -> Health:
     """How much a database keeps, and what of its server's settings is risky."""
     with _driver():

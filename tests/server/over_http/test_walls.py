@@ -13,6 +13,7 @@ from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.server.access import Level
 from deltos.workspace.identity import identify
+from tests.postgres_server import empty_database, role_url
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, rpc, tool_call
 from tests.server.over_http.test_access import bearer, create
@@ -36,9 +37,13 @@ THEIRS = {
 
 
 class Walled:
-    """A server with two projects, whose names give the folder above them away wherever they appear."""
+    """A server with two projects, whose names give the folder above them away wherever they appear.
 
-    def __init__(self, tmp_path: Path) -> None:
+    With a database it connects as a role that row-level security holds.
+    """
+
+    def __init__(self, tmp_path: Path, database: str = "") -> None:
+        self.database = database
         self.top = tmp_path / "hush-hush" / "served"
         self.mine, self.theirs = self.top / "mine", self.top / "theirs"
         make_repository(self.mine, MINE)
@@ -46,16 +51,17 @@ class Walled:
         (self.mine / "a.py").write_text("def of_mine():\n    return 3\n")
         home = tmp_path / "home"
         self._fill(home)
-        token = create(home, Level.ADMIN, self.mine)
-        everywhere = create(home, Level.ADMIN)
+        token = create(home, Level.ADMIN, self.mine, database=database)
+        everywhere = create(home, Level.ADMIN, database=database)
         command = [sys.executable, "-P", "-m", "deltos", "mcp", str(self.mine), "--http", "127.0.0.1:0"]
-        self.server = Served([*command, "--require-token", "--root", str(self.top)], home)
+        options = ["--require-token", "--root", str(self.top)]
+        self.server = Served([*command, *options], home, DELTOS_DATABASE=database)
         self.narrow = self.server.open_session(bearer(token))
         self.wide = self.server.open_session(bearer(everywhere))
 
     def _fill(self, home: Path) -> None:
         """What somebody at the keyboard has indexed of the other project."""
-        app = App(Config(home))
+        app = App(Config(home, database=self.database))
         for url in ("docs", "api.yaml"):
             new = NewSource(str(self.theirs / url), f"theirs-{url[:3]}", self.theirs, (self.theirs,))
             for source in app.domains.docs.library.add(new).sources:
@@ -70,9 +76,12 @@ class Walled:
         return json.dumps(self.server.post(tool_call(name, **arguments), session).message, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module")
-def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
-    made = Walled(tmp_path_factory.mktemp("walls"))
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def walled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
+    if request.param == "postgres":
+        empty_database()
+    database = role_url() if request.param == "postgres" else ""
+    made = Walled(tmp_path_factory.mktemp("walls"), database)
     yield made
     made.server.dismiss()
 
