@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.store.calls import CallRecords
+    from deltos.store.http_sessions import SessionRecords
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
     from deltos.store.postgres.check import Health
@@ -122,6 +123,17 @@ def open_workspaces(home: Path, database: str = "") -> WorkspaceRecords:
     from deltos.store.sqlite.workspaces import SqliteWorkspaces
 
     return SqliteWorkspaces(home)
+
+
+def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | None:
+    """Sessions that servers share; None without a database: then each process has its own."""
+    if not database:
+        return None
+    with _driver():
+        from deltos.store.postgres.http_sessions import PostgresHttpSessions
+        from deltos.store.postgres.opened import shared_database
+
+    return PostgresHttpSessions(shared_database(database, "access"), idle_seconds)
 
 
 def describe_database(database: str) -> str:
