@@ -39,7 +39,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def create(
-    home: Path, level: Level, *projects: Path, lifetime: int | None = 3_600, now: float = 0, database: str = ""
+    home: Path, level: Level, *projects: Path | str, lifetime: int | None = 3_600, now: float = 0, database: str = ""
 ) -> str:
     store = open_tokens(home, database)
     text = Tokens(store, lambda: now or time.time()).create("t", level, [str(path) for path in projects], lifetime)[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
+from deltos.open_stores import open_workspaces
 from deltos.server.access import Level
 from deltos.workspace.identity import identify
 from tests.postgres_server import empty_database, role_url
@@ -227,3 +229,22 @@ def test_a_project_that_a_token_may_not_read_cannot_be_told_from_one_that_is_not
     unknown = "git:" + "0" * 40
     hidden = walled.call(walled.narrow, "search_code", query="x", project_id=known)
     assert hidden == walled.call(walled.narrow, "search_code", query="x", project_id=unknown).replace(unknown, known)
+
+
+def test_a_token_for_a_workspace_reaches_what_the_workspace_has_at_the_time(walled: Walled) -> None:
+    home = walled.top.parents[1] / "home"
+    with closing(open_workspaces(home, walled.database)) as workspaces:
+        workspaces.add("Both", [str(walled.mine), str(walled.theirs)])
+        token = create(home, Level.READ, "workspace:Both", database=walled.database)
+        session = walled.server.open_session(bearer(token))
+        assert "of_theirs" in walled.call(session, "search_code", query="of_theirs", project_id="*")
+        assert "zed.py" in walled.call(session, "search_code", query="of_theirs", project_id="theirs")
+        workspaces.remove("both", [str(walled.theirs)])
+        assert "zed.py" not in walled.call(session, "search_code", query="of_theirs", project_id="*")
+        assert "No indexed project" in walled.call(session, "search_code", query="of_theirs", project_id="theirs")
+        assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="*")
+        workspaces.remove("both", [str(walled.mine)])  # an empty workspace is no leave for everything
+        for name in ("search_code", "search"):
+            answer = walled.call(session, name, query="of_mine zeppelin", project_id="*")
+            assert "a.py" not in answer
+            assert "zed.py" not in answer

@@ -13,7 +13,7 @@ import uvicorn
 
 from deltos.config import Config
 from deltos.errors import BadArgument, DeltosError
-from deltos.open_stores import open_http_sessions, open_tokens
+from deltos.open_stores import open_http_sessions, open_tokens, open_workspaces
 from deltos.server.access import Tokens, is_valid
 from deltos.server.choice import Choice
 from deltos.server.deadline import end_within
@@ -140,7 +140,8 @@ def _verifier(options: HttpOptions, home: Path, database: str) -> Verifier | Non
             "there is no valid token, so nobody could call",
             hint="Make one with `deltos token create NAME`, or serve on loopback.",
         )
-    return Verifier(Tokens(store, time.time), IssuedTokens(options.oauth) if options.oauth else None)
+    workspaces = open_workspaces(home, database)
+    return Verifier(Tokens(store, time.time, workspaces), IssuedTokens(options.oauth) if options.oauth else None)
 
 
 def _allow_connections(wanted: int) -> None:
