@@ -45,6 +45,7 @@ SCHEMA = "deltos_words_benchmark"
 OTHERS = Migration(
     "others",
     """
+    ALTER TABLE project ADD COLUMN root text NOT NULL DEFAULT '';
     CREATE TABLE posting (term text COLLATE "C" NOT NULL, chunk integer NOT NULL, tf real NOT NULL);
     CREATE TABLE chunk_length (chunk integer PRIMARY KEY, length integer NOT NULL);
     CREATE TABLE chunk_vector (chunk integer PRIMARY KEY, words tsvector NOT NULL);

@@ -27,9 +27,11 @@ import psycopg
 
 from deltos.store.postgres.database import SCHEMA, Database
 from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.postgres.rights import admit_role, quoted
 from deltos.store.sqlite.lock import hold_lock
 
 USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"
+ROLE, ROLE_PASSWORD = "deltos_server", "s3rver"
 _NOBODY = 65_534
 _START_SECONDS = 60.0
 # Nothing has to survive a crash of the machine; what was committed survives one of the server.
@@ -176,6 +178,15 @@ def empty_database() -> str:
     """The address of a database with all our tables and nothing in them; the same one each time."""
     server().empty()
     return server().url
+
+
+def role_url(name: str = ROLE) -> str:
+    """The address of the same database for a role that servers connect as, which row-level security holds."""
+    with psycopg.connect(server().url, autocommit=True) as connection:
+        connection.execute(f"SET search_path TO {SCHEMA}")
+        admit_role(connection, name)
+        connection.execute(f"ALTER ROLE {quoted(name)} PASSWORD '{ROLE_PASSWORD}'".encode())
+    return f"postgresql://{quote(name)}:{ROLE_PASSWORD}@127.0.0.1:{server().port}/{DATABASE}"
 
 
 def _template(programs: Path) -> Path:

@@ -78,6 +78,7 @@ def is_inside(folder: str, top: str) -> bool:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
+_WHOLE_STORE: ContextVar[bool] = ContextVar("whole_store", default=False)
 
 
 @contextmanager
@@ -104,6 +105,25 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
 def current_confinement() -> Confinement | None:
     """What the call that runs now is held to; for work that another process does for it."""
     return _CURRENT.get()
+
+
+def current() -> Confinement | None:
+    """What holds the call that runs now, for a store that keeps to it too; None where nothing does, or a block of
+    `whole_store` runs."""
+    return None if _WHOLE_STORE.get() else _CURRENT.get()
+
+
+@contextmanager
+def whole_store() -> Iterator[None]:
+    """Read and write what all callers share, for whichever of them: vectors kept in memory, names that are taken.
+
+    It lifts what a store holds a call to, never the checks of this module.
+    """
+    token = _WHOLE_STORE.set(True)
+    try:
+        yield
+    finally:
+        _WHOLE_STORE.reset(token)
 
 
 def may_read(folder: Path) -> bool:

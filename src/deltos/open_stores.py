@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.store.calls import CallRecords
+    from deltos.store.http_sessions import SessionRecords
     from deltos.store.jobs import Jobs, Work, WorkerSettings
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
@@ -145,12 +146,33 @@ def take_jobs(database: str, work: Work, settings: WorkerSettings) -> None:
     JobTaker(opened, PostgresJobs(lambda: opened), work, settings).run()
 
 
+def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | None:
+    """Sessions that servers share; None without a database: then each process has its own."""
+    if not database:
+        return None
+    with _driver():
+        from deltos.store.postgres.http_sessions import PostgresHttpSessions
+        from deltos.store.postgres.opened import shared_database
+
+    return PostgresHttpSessions(shared_database(database, "access"), idle_seconds)
+
+
 def describe_database(database: str) -> str:
     """Where a database is and what its server is, once it has been connected to and brought up to date."""
     with _driver():
         from deltos.store.postgres.opened import shared_database
 
     return shared_database(database).describe()
+
+
+def admit_role(database: str, name: str) -> bool:
+    """Let a role use the tables, held by row-level security; whether it was made now."""
+    with _driver():
+        from deltos.store.postgres.opened import shared_database
+        from deltos.store.postgres.rights import admit_role as admit
+
+    with shared_database(database).write() as connection:
+        return admit(connection, name)
 
 
 def examine_database(database: str) -> Health:

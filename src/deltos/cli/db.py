@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument
-from deltos.open_stores import describe_database, examine_database, open_jobs
+from deltos.open_stores import admit_role, describe_database, examine_database, open_jobs
 from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
 
@@ -21,11 +21,27 @@ if TYPE_CHECKING:
 def add_commands(subparsers: Subparsers) -> None:
     """Add `db init`, `db migrate`, `db check` and `db move`."""
     verbs = add_group(subparsers, "db", "the PostgreSQL database that DELTOS_DATABASE names")
-    add_verb(verbs, "init", _migrate, "create what Deltos needs in the database; what is there stays")
+    init = add_verb(verbs, "init", _init, "create what Deltos needs in the database; what is there stays")
+    init.add_argument("--role", default="", metavar="NAME", help="let this role use it, held by row-level security")
     add_verb(verbs, "migrate", _migrate, "bring the tables up to date; every command does so by itself")
     add_verb(verbs, "check", _check, "connect, say what is kept there, and which settings of the server are risky")
     move = add_verb(verbs, "move", _move, "copy what this data folder keeps into it, but for indexes of code")
     move.add_argument("--back", action="store_true", help="from the database into the data folder")
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    if not arguments.role:
+        return _migrate(arguments)
+    config = database_config()
+    told, is_new = describe_database(config.database), admit_role(config.database, arguments.role)
+    if arguments.json:
+        print_json({"database": told, "status": "ready", "role": arguments.role, "is_new": is_new})
+        return 0
+    print(f"{told}: ready for the role {arguments.role}" + (", which was made now" if is_new else ""))
+    if is_new:
+        print("It has no password yet: ALTER ROLE … PASSWORD '…', or as your server authenticates.")
+    print("Start servers with its name in DELTOS_DATABASE. Migrations, and `deltos memory purge`, need the owner's.")
+    return 0
 
 
 def _migrate(arguments: argparse.Namespace) -> int:

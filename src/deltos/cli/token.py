@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument, NoSuchFolder, NotFound
 from deltos.files import given_path
-from deltos.open_stores import open_tokens
-from deltos.server.access import SCOPES, Level, Tokens, is_valid
+from deltos.open_stores import open_tokens, open_workspaces
+from deltos.server.access import SCOPES, WORKSPACE_PREFIX, Level, Tokens, is_valid
 
 if TYPE_CHECKING:
     import argparse
@@ -37,6 +37,10 @@ def add_commands(subparsers: Subparsers) -> None:
         "--project", action="append", default=[], metavar="PATH", help="only this project; may be repeated"
     )
     create.add_argument(
+        "--workspace", action="append", default=[], metavar="NAME",
+        help="only the projects that this workspace has at the time of a call; may be repeated",
+    )  # fmt: skip
+    create.add_argument(
         "--expires", default=_DEFAULT_LIFETIME, metavar="TIME", help="30m, 12h, 90d, 4w or never; default: 90d"
     )
     add_verb(verbs, "list", _list, "list all tokens, without their texts")
@@ -45,7 +49,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _create(arguments: argparse.Namespace) -> int:
-    projects = [str(_project(path)) for path in arguments.project]
+    projects = [*(str(_project(path)) for path in arguments.project), *map(_workspace, arguments.workspace)]
     lifetime = lifetime_seconds(arguments.expires)
     with _opened() as store:
         token_id, text = Tokens(store, time.time).create(
@@ -105,6 +109,15 @@ def _opened() -> Iterator[TokenRecords]:
         yield store
     finally:
         store.close()
+
+
+def _workspace(name: str) -> str:
+    config = Config.from_environment()
+    with closing(open_workspaces(config.home, config.database)) as records:
+        found = records.get(name)
+    if found is None:
+        raise NotFound(f"No workspace is called '{name}'", hint="See `deltos workspace list`.")
+    return f"{WORKSPACE_PREFIX}{found.name}"
 
 
 def _project(text: str) -> Path:

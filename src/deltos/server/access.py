@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
 from dataclasses import dataclass
 from enum import IntEnum
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deltos.store.tokens import TokenRecords
+    from deltos.store.workspaces import WorkspaceRecords
     from deltos.tool import Tool
 
 TOKEN_PREFIX = "dlt"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them
+WORKSPACE_PREFIX = "workspace:"
+"""Among a token's projects: the name of a workspace follows. Other entries are whole paths."""
+
 _SECRET_BYTES = 32
 _ID_BYTES = 6
 
@@ -71,11 +76,14 @@ class Grant:
 
 
 class Tokens:
-    """Makes tokens and tells valid ones from others."""
+    """Makes tokens and tells valid ones from others. A token for a workspace is for the folders that it has now."""
 
-    def __init__(self, store: TokenRecords, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: TokenRecords, clock: Callable[[], float], workspaces: WorkspaceRecords | None = None
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._workspaces = workspaces
 
     def create(self, name: str, level: Level, projects: Sequence[str], lifetime_seconds: int | None) -> tuple[str, str]:
         """A new token: its id, and the text to hand out, which is kept nowhere."""
@@ -95,7 +103,20 @@ class Tokens:
         matches = hmac.compare_digest(_hash(secret), expected)
         if stored is None or not matches or not is_valid(stored, self._clock()):
             return None
-        return Grant(stored.id, Level.named(stored.level), stored.projects, stored.expires_at)
+        return Grant(stored.id, Level.named(stored.level), self._folders(stored.projects), stored.expires_at)
+
+    def _folders(self, projects: Sequence[str]) -> tuple[str, ...]:
+        """The folders of a token's projects and workspaces; none stays none, and what is gone leaves no folder."""
+        if not any(project.startswith(WORKSPACE_PREFIX) for project in projects):
+            return tuple(projects)
+        folders: dict[str, None] = {}
+        for project in projects:
+            name = project.removeprefix(WORKSPACE_PREFIX)
+            if name == project:
+                folders[project] = None
+            elif self._workspaces and (workspace := self._workspaces.get(name)):
+                folders |= dict.fromkeys(workspace.roots)
+        return tuple(folders) or (os.devnull,)
 
 
 def is_valid(token: StoredToken, now: float) -> bool:

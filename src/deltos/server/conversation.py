@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import anyio
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_LOG_LEVEL = "debug"
 _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
@@ -27,7 +29,7 @@ class Conversation:
         self._roots: tuple[Path, ...] = ()
         self._chosen: tuple[Path, ...] = ()
         self.excerpts = Excerpts()
-        self.log_level = "debug"
+        self.log_level = _LOG_LEVEL
         self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
@@ -50,6 +52,19 @@ class Conversation:
         """Follow the client to those of its roots that are folders here, the first of which is the project."""
         folders = (Path(path) for uri in uris if (path := path_of_uri(uri)))
         self._roots = tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
+
+    def state(self) -> str:
+        """What was chosen in it, so that another server can go on with it; empty when nothing was."""
+        chosen = [str(folder) for folder in self._chosen]
+        if not chosen and self.log_level == _LOG_LEVEL:
+            return ""
+        return json.dumps({"folders": chosen, "log_level": self.log_level})
+
+    def restore(self, state: str) -> None:
+        """Go on from what `state` told, here or elsewhere."""
+        kept = json.loads(state) if state else {}
+        self._chosen = tuple(Path(folder) for folder in kept.get("folders", ()))
+        self.log_level = kept.get("log_level", _LOG_LEVEL)
 
     def hears(self, level: str) -> bool:
         """Whether the client wants log messages of `level`."""

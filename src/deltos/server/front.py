@@ -120,16 +120,26 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
 
 def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path) -> int:
     from deltos.server.http.options import END_SECONDS_AFTER_GRACE, parse_options  # deferred: argparse
+    from deltos.server.http.workers import Port, check_workers, serve_with_workers
 
     try:
         options = parse_options(argv)
+        check_workers(options)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
-    watch_over(options.limits.grace_seconds + END_SECONDS_AFTER_GRACE)
-    from deltos.server.http.listen import serve  # deferred: the SDK, which stdio imports later
 
-    return leave(serve(options, open_toolbox, manifest_path))
+    def serve_here(port: Port | None = None) -> int:
+        watch_over(options.limits.grace_seconds + END_SECONDS_AFTER_GRACE)
+        if port:
+            port.end_with_keeper()
+        from deltos.server.http.listen import serve  # deferred: the SDK, which stdio imports later
+
+        return serve(options, open_toolbox, manifest_path, port=port)
+
+    if options.workers > 1:
+        return serve_with_workers(options, serve_here)
+    return leave(serve_here())
 
 
 def _next_value(words: Iterator[str], name: str) -> str:

@@ -138,7 +138,8 @@ class Workbench:
         """What is on offer, opened."""
         with self._opening:
             if self._toolbox is None:
-                self._toolbox = self._open_toolbox()
+                with confined(None):  # it is everybody's, whoever comes first
+                    self._toolbox = self._open_toolbox()
             return self._toolbox
 
 

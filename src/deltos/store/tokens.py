@@ -8,7 +8,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """A token as it is kept; times are seconds since 1970, no projects means all that are served."""
+    """A token as it is kept; times are seconds since 1970, no projects means all that are served.
+
+    A project is a whole path, or `workspace:NAME`.
+    """
 
     id: str
     name: str

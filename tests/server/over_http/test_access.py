@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
+from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
-from deltos.store.sqlite.tokens import SqliteTokens
 from tests.server.over_http.served import Served, rpc, tool_call
 from tests.server.raw import environment, initialize_params, toy_command
 
@@ -38,8 +38,10 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def create(home: Path, level: Level, *projects: Path, lifetime: int | None = 3_600, now: float = 0) -> str:
-    store = SqliteTokens(home)
+def create(
+    home: Path, level: Level, *projects: Path | str, lifetime: int | None = 3_600, now: float = 0, database: str = ""
+) -> str:
+    store = open_tokens(home, database)
     text = Tokens(store, lambda: now or time.time()).create("t", level, [str(path) for path in projects], lifetime)[1]
     store.close()
     return text
@@ -64,7 +66,7 @@ def assert_refused(reply: Reply) -> None:
 def test_only_valid_tokens_are_let_in(serve: Serve, tmp_path: Path) -> None:
     valid, revoked = create(tmp_path, Level.READ), create(tmp_path, Level.READ)
     expired = create(tmp_path, Level.READ, lifetime=60, now=1_000_000)
-    store = SqliteTokens(tmp_path)
+    store = open_tokens(tmp_path)
     store.revoke(revoked.split("_")[1], 1)
     guarded = serve("--require-token")
     assert "bearer token needed" in guarded.announcement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
+from deltos.open_stores import open_workspaces
 from deltos.server.access import Level
 from deltos.workspace.identity import identify
+from tests.postgres_server import empty_database, role_url
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, rpc, tool_call
 from tests.server.over_http.test_access import bearer, create
@@ -36,9 +39,13 @@ THEIRS = {
 
 
 class Walled:
-    """A server with two projects, whose names give the folder above them away wherever they appear."""
+    """A server with two projects, whose names give the folder above them away wherever they appear.
 
-    def __init__(self, tmp_path: Path) -> None:
+    With a database it connects as a role that row-level security holds.
+    """
+
+    def __init__(self, tmp_path: Path, database: str = "") -> None:
+        self.database = database
         self.top = tmp_path / "hush-hush" / "served"
         self.mine, self.theirs = self.top / "mine", self.top / "theirs"
         make_repository(self.mine, MINE)
@@ -46,16 +53,17 @@ class Walled:
         (self.mine / "a.py").write_text("def of_mine():\n    return 3\n")
         home = tmp_path / "home"
         self._fill(home)
-        token = create(home, Level.ADMIN, self.mine)
-        everywhere = create(home, Level.ADMIN)
+        token = create(home, Level.ADMIN, self.mine, database=database)
+        everywhere = create(home, Level.ADMIN, database=database)
         command = [sys.executable, "-P", "-m", "deltos", "mcp", str(self.mine), "--http", "127.0.0.1:0"]
-        self.server = Served([*command, "--require-token", "--root", str(self.top)], home)
+        options = ["--require-token", "--root", str(self.top)]
+        self.server = Served([*command, *options], home, DELTOS_DATABASE=database)
         self.narrow = self.server.open_session(bearer(token))
         self.wide = self.server.open_session(bearer(everywhere))
 
     def _fill(self, home: Path) -> None:
         """What somebody at the keyboard has indexed of the other project."""
-        app = App(Config(home))
+        app = App(Config(home, database=self.database))
         for url in ("docs", "api.yaml"):
             new = NewSource(str(self.theirs / url), f"theirs-{url[:3]}", self.theirs, (self.theirs,))
             for source in app.domains.docs.library.add(new).sources:
@@ -70,9 +78,12 @@ class Walled:
         return json.dumps(self.server.post(tool_call(name, **arguments), session).message, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module")
-def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
-    made = Walled(tmp_path_factory.mktemp("walls"))
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def walled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
+    if request.param == "postgres":
+        empty_database()
+    database = role_url() if request.param == "postgres" else ""
+    made = Walled(tmp_path_factory.mktemp("walls"), database)
     yield made
     made.server.dismiss()
 
@@ -218,3 +229,22 @@ def test_a_project_that_a_token_may_not_read_cannot_be_told_from_one_that_is_not
     unknown = "git:" + "0" * 40
     hidden = walled.call(walled.narrow, "search_code", query="x", project_id=known)
     assert hidden == walled.call(walled.narrow, "search_code", query="x", project_id=unknown).replace(unknown, known)
+
+
+def test_a_token_for_a_workspace_reaches_what_the_workspace_has_at_the_time(walled: Walled) -> None:
+    home = walled.top.parents[1] / "home"
+    with closing(open_workspaces(home, walled.database)) as workspaces:
+        workspaces.add("Both", [str(walled.mine), str(walled.theirs)])
+        token = create(home, Level.READ, "workspace:Both", database=walled.database)
+        session = walled.server.open_session(bearer(token))
+        assert "of_theirs" in walled.call(session, "search_code", query="of_theirs", project_id="*")
+        assert "zed.py" in walled.call(session, "search_code", query="of_theirs", project_id="theirs")
+        workspaces.remove("both", [str(walled.theirs)])
+        assert "zed.py" not in walled.call(session, "search_code", query="of_theirs", project_id="*")
+        assert "No indexed project" in walled.call(session, "search_code", query="of_theirs", project_id="theirs")
+        assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="*")
+        workspaces.remove("both", [str(walled.mine)])  # an empty workspace is no leave for everything
+        for name in ("search_code", "search"):
+            answer = walled.call(session, name, query="of_mine zeppelin", project_id="*")
+            assert "a.py" not in answer
+            assert "zed.py" not in answer

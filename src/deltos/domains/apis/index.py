@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deltos.confinement import told
+from deltos.confinement import told, whole_store
 from deltos.domains.apis.chunk import encode
 from deltos.domains.apis.library import ApiLibrary, api_of, is_shown
 from deltos.domains.apis.model import Api, ApiChanges
@@ -335,8 +335,13 @@ class ApiIndexer:
         self._store.replace(row, units)
         return api_of(row)
 
+    def _named(self, name: str) -> ApiRow | None:
+        """The API of a name, whoever may be shown it: names are given once."""
+        with whole_store():
+            return self._store.api(name)
+
     def _refuse_taken(self, name: str, location: str) -> None:
-        taken = self._store.api(name) if name else None
+        taken = self._named(name) if name else None
         if taken is not None and taken.source != location:
             origin = f", from {told(taken.source)}" if is_shown(taken) else ""
             raise BadArgument(
@@ -375,7 +380,7 @@ class ApiIndexer:
         wanted = names[0]
         further = (f"{numbered}-{number}" for number in range(2, 1_000))
         for name in chain(names, further):
-            taken = self._store.api(name)
+            taken = self._named(name)
             if taken is None or (taken.source, taken.citation) == (location, reading.citation):
                 warning = f"Another API is called '{wanted}'; this one was named '{name}'."
                 return name, () if name == wanted else (warning,)

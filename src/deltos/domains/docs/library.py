@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import is_confined, may_recall_all, may_show, shown_path
+from deltos.confinement import is_confined, may_recall_all, may_show, shown_path, whole_store
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
@@ -199,9 +199,10 @@ class Library:
         """An id that no source has: another version, or the same package of another project, needs one of its own."""
         url, name = source.url, source.name
         ids = [_source_id(name, url), _source_id(labelled(source), url), _source_id(name, url, source.project_root)]
-        return next(
-            each for each in (*ids, _source_id(name, url, str(source.added_at))) if not self._store.source(each)
-        )
+        with whole_store():
+            return next(
+                each for each in (*ids, _source_id(name, url, str(source.added_at))) if not self._store.source(each)
+            )
 
     def _add_dependencies(self, request: NewSource) -> Added:
         """Each direct dependency that is installed and not yet a source; the others are named with the reason."""
@@ -295,7 +296,9 @@ class Library:
 
     def _refuse_duplicate(self, new: SourceRow) -> None:
         """Refuse what is there already: the same address, or the same name and version."""
-        for source in self._store.sources():
+        with whole_store():
+            every = self._store.sources()
+        for source in every:
             same_name = source.name.lower() == new.name.lower() and source.version == new.version
             if not _is_shown(source):
                 if same_name:
@@ -384,7 +387,8 @@ class Library:
             source = self.recrawl(followed.id, full=False).source
         if source is None:
             names = (default_name(address.url), address.url, f"{address.url} of {project_root.name}")
-            taken = {each.name.lower() for each in self._store.sources() if each.version == new.version}
+            with whole_store():
+                taken = {each.name.lower() for each in self._store.sources() if each.version == new.version}
             name = next((name for name in names if name.lower() not in taken), names[0])
             source = self._added(NewSource(address.url, name, project_root, (project_root,)), new.version)
         return source

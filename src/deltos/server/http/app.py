@@ -32,6 +32,7 @@ from deltos.server.http.page_sessions import PageSessions
 from deltos.server.http.rate import RateLimit
 from deltos.server.http.refusal import refusal
 from deltos.server.http.sessions import Sessions
+from deltos.server.http.shared_sessions import SharedSessions
 from deltos.server.protocol import Surface, build_server
 from deltos.tool import snake_case
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from deltos.server.http.verify import Verifier
     from deltos.server.manifest import Manifest
     from deltos.server.workbench import Outcome
+    from deltos.store.http_sessions import SessionRecords
 
     Build = Callable[[Manifest, Surface], Server[Any]]
 
@@ -61,7 +63,13 @@ class HttpApp:
     gate: RequestGuard
 
 
-def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, build: Build = build_server) -> HttpApp:
+def build_app(
+    options: HttpOptions,
+    choice: Choice,
+    verifier: Verifier | None,
+    build: Build = build_server,
+    sessions_kept: SessionRecords | None = None,
+) -> HttpApp:
     """The application for `options`; without a verifier anyone who reaches it may call."""
     limits, metrics, manifest = options.limits, Metrics(), choice.manifest
     conversations = Conversations(options.start, options.roots)
@@ -79,12 +87,17 @@ def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, b
         max_sessions=None,  # `Sessions` shares them out
     )
     rate = RateLimit(limits.calls_per_second, time.monotonic)
-    sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic)
+    shared = SharedSessions(sessions_kept) if sessions_kept else None
+    sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic, shared)
     gate = RequestGuard(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
     _describe(metrics, gate, sessions)
     page = Page(choice.workbench, _page_options(options, conversations, verifier, rate))
     app = Starlette(
-        routes=[*_routes(options, gate, metrics, guarded=verifier is not None), *page.routes()],
+        routes=[
+            *_routes(options, gate, metrics, guarded=verifier is not None),
+            # Whoever signed in to the page is known to one process alone.
+            *(page.routes() if options.workers == 1 else ()),
+        ],
         middleware=_authentication(verifier),
         lifespan=lambda _app: _running(manager, choice, surface),
     )

@@ -15,6 +15,7 @@ from deltos.server.access import Level
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.http.callers import caller_of
+from deltos.server.http.sessions import SESSION_KEY, Held
 from deltos.workspace.identity import memories_of
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ class Conversations:
         return token.level, confinement, start
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
+        shared = context.request.scope.get(SESSION_KEY) if context.request else None
+        if isinstance(shared, Held):
+            return shared.conversation_from(start)
         # What the client said at its handshake is one object that lives exactly as long as its session. Requests
         # without a handshake carry it themselves, or not at all: each has a conversation of its own.
         client = context.session.client_params

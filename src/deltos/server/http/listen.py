@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import sys
 import threading
 import time
@@ -14,13 +13,14 @@ import uvicorn
 
 from deltos.config import Config
 from deltos.errors import BadArgument, DeltosError
-from deltos.open_stores import open_tokens
+from deltos.open_stores import open_http_sessions, open_tokens, open_workspaces
 from deltos.server.access import Tokens, is_valid
 from deltos.server.choice import Choice
 from deltos.server.deadline import end_within
 from deltos.server.http.app import build_app
 from deltos.server.http.connection import with_head_timeout
 from deltos.server.http.options import END_SECONDS_AFTER_GRACE, MCP_PATH
+from deltos.server.http.port import open_port
 from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import build_server
@@ -28,18 +28,19 @@ from deltos.server.workbench import Workbench
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
 
     from deltos.server.http.app import Build, HttpApp
     from deltos.server.http.options import HttpOptions
+    from deltos.server.http.workers import Port
     from deltos.tool import Toolbox
 
 DRAIN_SECONDS = 0.25
 STREAMS_END_SECONDS = 1
 CLOSE_SECONDS = 1.0
-BACKLOG = 1_024
 
 
 def serve(
@@ -47,16 +48,21 @@ def serve(
     open_toolbox: Callable[[Config], Toolbox],
     manifest_path: Path,
     build: Build = build_server,
+    port: Port | None = None,
 ) -> int:
-    """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused."""
+    """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused.
+
+    A process that serves a port with others is given it.
+    """
     try:
         config = Config.from_environment(toolsets=options.toolsets, profile=options.profile)
         verifier = _verifier(options, config.home, config.database)
+        sessions_kept = open_http_sessions(config.database, options.limits.session_idle_seconds)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
     try:
-        listening = _listen(options)
+        listening = port.listening if port else open_port(options)
     except OSError as error:
         sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
         return 1
@@ -64,9 +70,10 @@ def serve(
     workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
     _allow_connections(options.limits.connections)
-    _announce(options, listening, tool_count=len(manifest.listings()))
+    if port is None or port.is_announced:
+        _announce(options, listening, tool_count=len(manifest.listings()))
     choice = Choice(config, manifest, workbench, open_toolbox)
-    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build), listening))
+    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build, sessions_kept), listening))
     closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
@@ -133,23 +140,8 @@ def _verifier(options: HttpOptions, home: Path, database: str) -> Verifier | Non
             "there is no valid token, so nobody could call",
             hint="Make one with `deltos token create NAME`, or serve on loopback.",
         )
-    return Verifier(Tokens(store, time.time), IssuedTokens(options.oauth) if options.oauth else None)
-
-
-def _listen(options: HttpOptions) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    listening = socket.socket(family, kind, protocol)
-    if sys.platform != "win32":  # there it would let a second server take the port
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(address)
-        listening.listen(BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    return listening
+    workspaces = open_workspaces(home, database)
+    return Verifier(Tokens(store, time.time, workspaces), IssuedTokens(options.oauth) if options.oauth else None)
 
 
 def _allow_connections(wanted: int) -> None:

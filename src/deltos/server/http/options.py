@@ -69,6 +69,7 @@ class HttpOptions:
     require_token: bool = False
     limits: ServerLimits = ServerLimits()
     profile: str = ""
+    workers: int = 1
 
     @property
     def demands_token(self) -> bool:
@@ -101,6 +102,7 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
         require_token=given.require_token,
         limits=_limits(given, local=is_loopback(host)),
         profile=given.profile,
+        workers=given.workers,
     )  # fmt: skip
 
 
@@ -198,6 +200,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--rate", type=_amount, metavar="N", help="requests per second and caller; default: 50, on loopback no limit")
     add("--max-concurrent", type=_count, default=768, metavar="N", help="requests at once (768), of one caller 3/4")
     add("--max-sessions", type=_count, default=1_000, metavar="N", help="open sessions (1000)")
+    add("--workers", type=_count, default=1, metavar="N", help="processes that serve the port (1); needs a database")
     add("--max-body-mb", type=_amount, default=4.0, metavar="N", help="megabytes of one request (4)")
     add("--grace", type=_amount, default=2.0, metavar="SECONDS", help="time for running calls after SIGTERM (2)")
     return parser

@@ -19,6 +19,7 @@ from deltos.store.postgres.postings import (
     partitioned,
     stemmed_terms,
 )
+from deltos.store.postgres.rows import copy_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -261,10 +262,15 @@ def _delete(connection: Connection, name: str) -> bool:
 def _insert_units(connection: Connection, api_id: int, units: Sequence[NewUnit]) -> None:
     first = _next_ids(connection, api_id, len(units))
     columns = f"{_UNIT_COLUMNS}, api, body, names, words_title, words_tags, description, details"
-    with connection.cursor() as cursor, cursor.copy(f"COPY api_unit ({columns}) FROM STDIN") as copy:
-        for unit_id, unit in zip(first, units, strict=True):
-            row = unit.row._replace(deprecated=bool(unit.row.deprecated))
-            copy.write_row((*row[:-1], unit_id, api_id, unit.body, *(unit.words or (None,) * 5)))
+    copy_rows(
+        connection,
+        f"api_unit ({columns})",
+        (*("text",) * 7, "bytea", "bool", "int8", "int4", "bytea", *("text",) * 5),
+        (
+            (*unit.row[:-2], bool(unit.row.deprecated), unit_id, api_id, unit.body, *(unit.words or (None,) * 5))
+            for unit_id, unit in zip(first, units, strict=True)
+        ),
+    )
     awaited = [unit_id for unit_id, unit in zip(first, units, strict=True) if unit.row.kind != "fragment"]
     connection.execute("INSERT INTO api_unit_vector (key) SELECT unnest(%s::bigint[])", (awaited,))
     UNIT_WORDS.add(

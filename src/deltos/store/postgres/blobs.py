@@ -12,8 +12,10 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from deltos.confinement import whole_store
 from deltos.store.contents import unpack
 from deltos.store.postgres.database import Migration
+from deltos.store.postgres.rights import SERVER, protected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +31,10 @@ BLOBS_001 = Migration(
     DELETE FROM meta WHERE key = 'indexers';
     """,  # without its indexers an index is read again in full by the next who brings it up to date: then it has blobs
 )
+BLOB_RULE = f"{SERVER} OR EXISTS (SELECT 1 FROM file WHERE file.hash = blob.digest)"
+"""Whoever may read a file may read its content; whoever has a content may keep it."""
+
+BLOBS_002 = Migration("blobs-002-rights", protected("blob", BLOB_RULE, kept="true"))
 _AT_ONCE = 500
 _TRIES, _PAUSE_SECONDS = 40, 0.25
 _LOCK = "blobs"
@@ -59,6 +65,7 @@ def read_blobs(query: Callable[..., list[tuple[bytes, bytes]]], digests: Sequenc
     return {digest: unpack(content) for digest, content in rows}
 
 
+@whole_store()
 def drop_unused(database: Database, digests: Iterable[bytes], *, tries: int = 1) -> int:
     """Delete those of some blobs that no file refers to; how many. While projects are written to, none."""
     every, dropped = sorted(set(digests)), 0
@@ -67,6 +74,7 @@ def drop_unused(database: Database, digests: Iterable[bytes], *, tries: int = 1)
     return dropped
 
 
+@whole_store()
 def sweep_blobs(database: Database) -> int:
     """Delete every blob that no file refers to; how many."""
     dropped, last = 0, b""

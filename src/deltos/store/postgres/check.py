@@ -15,6 +15,10 @@ _RISKY = {
         "a crash may lose the last indexed files and pages; memory waits all the same",
     ),
 }
+_NOT_HELD = (
+    "row-level security does not hold for this role: servers for others should connect as one that"
+    " `deltos db init --role NAME` makes"
+)
 _COUNTS = {
     "documentation sources": "SELECT count(*) FROM docs_source",
     "passages": "SELECT coalesce(sum(items), 0)::bigint FROM docs_chunk_total",
@@ -38,5 +42,8 @@ def examine(database: Database) -> Health:
     with database.snapshot():
         counts = {name: int(database.query(sql)[0][0]) for name, sql in _COUNTS.items()}
         settings = {name: str(database.query(f"SHOW {name}")[0][0]) for name in _RISKY}
+        is_bound = database.is_bound
     risks = [f"{name} is off: {why}" for name, (bad, why) in _RISKY.items() if settings[name] == bad]
+    if not is_bound:
+        risks.append(_NOT_HELD)
     return Health(counts, tuple(risks))

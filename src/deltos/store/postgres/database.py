@@ -8,8 +8,9 @@ import logging
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -18,9 +19,12 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from deltos.errors import StoreBusy, StoreError, StoreTooNew
 from deltos.store.postgres.errors import NamedErrors, place_of
+from deltos.store.postgres.migration import Migration
+from deltos.store.postgres.rights import EVERYTHING, Rights, check_owner, current_rights, tell
+from deltos.store.postgres.rows import note_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -40,13 +44,9 @@ _CONNECTION = {
     "application_name": "deltos",
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_MOST_KEPT_RIGHTS = 1_000
 
-
-class Migration(NamedTuple):
-    """A named, ordered step of the schema. Applied once, recorded in the same transaction."""
-
-    name: str
-    sql: str
+__all__ = ["Database", "Migration", "undone_on_error"]
 
 
 # Text of PostgreSQL cannot contain the character NUL: it becomes U+FFFD, as in any text that cannot be read.
@@ -58,6 +58,14 @@ class _TextWithoutNul(StrDumperUnknown):
 class _BinaryTextWithoutNul(StrBinaryDumper):
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
         return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What connections were told that row-level security holds, and the keys of the projects that each caller sees."""
+
+    told: WeakKeyDictionary[Connection, tuple[Rights, str]] = field(default_factory=WeakKeyDictionary)
+    keys: dict[Rights, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -88,6 +96,7 @@ class Database:
         self._url = _complete(url)
         self._wait_seconds = wait_seconds
         self._local = threading.local()
+        self._bound = _Bound()
         if migrations is not None:
             with self.errors:
                 self._prepare(migrations)
@@ -171,12 +180,30 @@ class Database:
         """Write tables anew, without anything that was deleted from them; False while another uses one of them."""
         try:
             with self.errors, closing(self.connect()) as connection:
+                check_owner(connection, list(tables))
                 connection.execute(f"SET lock_timeout TO {round(_PROBE_SECONDS * 1000)}")
                 for table in tables:
                     connection.execute(f"VACUUM (FULL) {table}".encode())
         except StoreBusy:
             return False
         return True
+
+    def note_projects(self, keys: Iterable[int]) -> None:
+        """These projects were met: where the caller's connections were not told of one, it came since; told anew."""
+        rights = current_rights()
+        known = self._bound.keys.get(rights)
+        if known is None or rights == EVERYTHING or {*map(str, keys)} <= {*known.strip("{}").split(",")}:
+            return
+        self._bound.keys.pop(rights, None)
+        connection = self._open_here()
+        if connection is not None:
+            self._tell(connection)
+            self._bound.told[connection] = (Rights(), "")  # a transaction that is taken back takes this back too
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether row-level security holds for us: it does not for the owner of the tables."""
+        return bool(self.query("SELECT coalesce(row_security_active(to_regclass('project')), false)")[0][0])
 
     def close(self) -> None:
         """Close all connections; what other threads still run is finished, and then they have none."""
@@ -209,11 +236,32 @@ class Database:
         connection.adapters.register_dumper(str, _TextWithoutNul)
         connection.execute(f'SET search_path TO "{self.schema}"')
         connection.execute(f"SET lock_timeout TO {round(self._wait_seconds * 1000)}")
+        row = connection.execute("SELECT row_security_active(to_regclass('project'))").fetchone()
+        if row and row[0]:
+            note_bound(connection)
+            self._bound.told[connection] = (Rights(), "")
+
+    def _tell(self, connection: Connection) -> None:
+        """Tell a connection that row-level security holds what this call may reach, unless it was told that last."""
+        told = self._bound.told.get(connection)
+        if told is None:
+            return
+        rights = current_rights()
+        keys = self._bound.keys.get(rights)
+        if keys is not None and told == (rights, keys):
+            return
+        self._bound.told[connection] = (Rights(), "")  # whatever goes wrong now, it is told again
+        keys = tell(connection, rights, keys)
+        self._bound.told[connection] = (rights, keys)
+        if len(self._bound.keys) >= _MOST_KEPT_RIGHTS:
+            self._bound.keys.clear()
+        self._bound.keys[rights] = keys
 
     def connect(self) -> Connection:
         """A connection of its own, beside the pool; whoever asks for it closes it."""
         connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=None)
         self._configure(connection)
+        self._tell(connection)
         return connection
 
     @contextmanager
@@ -228,12 +276,14 @@ class Database:
         """Run the first statement on a borrowed connection; one that died since its last use is replaced."""
         for _ in range(self._pool.max_size):
             try:
+                self._tell(borrowed.connection)
                 return borrowed.connection.execute(sql, values, binary=True)
             except psycopg.OperationalError:
                 if not borrowed.connection.closed:
                     raise
                 self._pool.putconn(borrowed.connection)
                 borrowed.connection = self._take()
+        self._tell(borrowed.connection)
         return borrowed.connection.execute(sql, values, binary=True)
 
     def _take(self) -> Connection:

@@ -21,7 +21,7 @@ from deltos.store.history import (
 from deltos.store.postgres.code import next_numbers
 from deltos.store.postgres.database import Migration
 from deltos.store.postgres.partitions import partitioned
-from deltos.store.postgres.rows import copy_rows, cut, is_one_of
+from deltos.store.postgres.rows import copy_rows, cut, digest, is_one_of
 from deltos.store.postgres.words import WordChanges, WordIndex, WordKind, remove_words
 
 if TYPE_CHECKING:
@@ -145,8 +145,9 @@ class PostgresHistory:
             return dict(
                 self._query(
                     f"""SELECT past_file.id, past_file.path FROM past_file
-                        JOIN file ON file.project = past_file.project AND {cut("file.path")} = {cut("past_file.path")}
-                        AND file.path = past_file.path WHERE past_file.project = %s AND past_file.id = ANY(%s)""",
+                        JOIN file ON file.project = past_file.project
+                        AND {digest("file.path")} = {digest("past_file.path")} AND file.path = past_file.path
+                        WHERE past_file.project = %s AND past_file.id = ANY(%s)""",
                     ids,
                 )
             )

@@ -7,9 +7,11 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
+from deltos.confinement import whole_store
 from deltos.errors import NotFound, StoreBusy
 from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRow, Order
 from deltos.store.postgres.database import Migration
+from deltos.store.postgres.rights import SERVER, protected
 from deltos.store.postgres.rows import check_text
 
 if TYPE_CHECKING:
@@ -41,6 +43,12 @@ JOBS_002 = Migration(
     CREATE INDEX job_failure_by_job ON job_failure (job);
     """,
 )
+# After the rules of the tables before them: jobs name folders of every project, and are for no caller.
+JOBS_003 = Migration(
+    "jobs-003-rights",
+    "".join(protected(f"procrastinate_{name}", SERVER) for name in ("jobs", "workers", "events", "periodic_defers"))
+    + protected("job_failure", SERVER),
+)
 _STATES = {"todo": WAITING, "doing": RUNNING, "failed": SET_ASIDE}
 _ROWS = """SELECT id, task_name, args->>'subject', status::text,
            (SELECT count(*) FROM job_failure WHERE job = id),
@@ -71,6 +79,7 @@ class PostgresJobs:
     def _database(self) -> Database:
         return self._opened()
 
+    @whole_store()
     def add(self, order: Order, *, is_waited_for: bool = False) -> JobRow:
         check_text(order.subject)
         for _ in range(_ATTEMPTS):
@@ -80,13 +89,16 @@ class PostgresJobs:
                 return JobRow(job_id, order.kind, order.subject, WAITING)
         raise StoreBusy("The queue changes faster than a job can be added", hint="Try again in a moment.")
 
+    @whole_store()
     def find(self, order: Order) -> JobRow | None:
         rows = self._database.query(f"{_ROWS} AND queueing_lock = %s {_IN_TURN}", (key_of(order),))
         return _row(rows[-1]) if rows else None
 
+    @whole_store()
     def every(self) -> list[JobRow]:
         return [_row(row) for row in self._database.query(f"{_ROWS} {_IN_TURN}")]
 
+    @whole_store()
     def retry(self, job_id: int) -> JobRow:
         database = self._database
         with database.write() as connection:
@@ -101,12 +113,14 @@ class PostgresJobs:
                 _notify(connection)
         return JobRow(job_id, found[0].kind, found[0].subject, WAITING)
 
+    @whole_store()
     def drop(self, job_id: int) -> JobRow:
         with self._database.write() as connection:
             row, _ = self._locked(connection, job_id, ["failed", "todo"])
             connection.execute("DELETE FROM procrastinate_jobs WHERE id = %s", (job_id,))
         return row
 
+    @whole_store()
     def has_worker(self) -> bool:
         alive = "SELECT 1 FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s) LIMIT 1"
         return bool(self._database.query(alive, (_LATELY_SECONDS,)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from deltos.store.postgres.blobs import BLOBS_001
+from deltos.store.postgres.blobs import BLOBS_001, BLOBS_002
 from deltos.store.postgres.calls import CALLS_001
 from deltos.store.postgres.code import CODE_001
 from deltos.store.postgres.graph import GRAPH_001
 from deltos.store.postgres.history import HISTORY_001
-from deltos.store.postgres.jobs import JOBS_001, JOBS_002
+from deltos.store.postgres.http_sessions import HTTP_SESSIONS_001
+from deltos.store.postgres.jobs import JOBS_001, JOBS_002, JOBS_003
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
 from deltos.store.postgres.project import PROJECT_001
+from deltos.store.postgres.rights import RIGHTS_001
 from deltos.store.postgres.tables import REGISTRY_001
 from deltos.store.postgres.tokens import TOKENS_001
 from deltos.store.postgres.words import WORDS_001
@@ -19,6 +21,16 @@ from deltos.store.postgres.workspaces import WORKSPACES_001
 PROJECT_STEPS = (REGISTRY_001, WORDS_001, PROJECT_001, CODE_001, GRAPH_001, HISTORY_001)
 JOB_STEPS = (JOBS_001, JOBS_002, BLOBS_001)
 SCHEMA_STEPS = (
-    *(*PROJECT_STEPS, *LIBRARY_STEPS, MEMORY_001, TOKENS_001, CALLS_001, WORKSPACES_001),
+    *PROJECT_STEPS,
+    *LIBRARY_STEPS,
+    MEMORY_001,
+    TOKENS_001,
+    CALLS_001,
+    WORKSPACES_001,
     *JOB_STEPS,
+    # From here on every step that makes a table says who may reach it: `rights.protected`.
+    RIGHTS_001,
+    HTTP_SESSIONS_001,
+    JOBS_003,
+    BLOBS_002,
 )

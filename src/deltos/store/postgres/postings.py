@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.digest import sha256
 from deltos.store.postgres.partitions import PARTITIONS
+from deltos.store.postgres.rows import copy_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -138,9 +139,12 @@ class WordIndex:
         """Index items of one owner that are not indexed."""
         rows = sorted((term, each.item, each.length, counts) for each in items for term, counts in each.counts.items())
         columns = f"owner, term, item, length, {', '.join(self.fields)}"
-        with connection.cursor() as cursor, cursor.copy(f"COPY {self.name}_posting ({columns}) FROM STDIN") as copy:
-            for term, item, length, counts in rows:
-                copy.write_row((owner, term, item, length, *counts))
+        copy_rows(
+            connection,
+            f"{self.name}_posting ({columns})",
+            ("int4", "text", "int8", "int4", *("int4",) * len(self.fields)),
+            ((owner, term, item, length, *counts) for term, item, length, counts in rows),
+        )
         added = Counter(row[0] for row in rows)
         connection.execute(
             f"INSERT INTO {self.name}_term SELECT term, %s, items"

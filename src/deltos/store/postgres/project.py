@@ -77,10 +77,10 @@ class PostgresProject:
     keeps_contents = True
     set_aside = ""  # nothing is: a damaged database is its administrator's to mend
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, root: str = "") -> None:
         self.name = name
         self._database = database
-        self.tables = ProjectTables(database, name)
+        self.tables = ProjectTables(database, name, root)
         self.code = PostgresCode(self.tables)
         self.graph = PostgresGraph(self.tables)
         self.history = PostgresHistory(self.tables)

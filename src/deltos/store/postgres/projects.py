@@ -13,6 +13,7 @@ from deltos.store.postgres.blobs import drop_unused, sweep_blobs
 from deltos.store.postgres.code import CHUNK_WORDS
 from deltos.store.postgres.jobs import forget_orders
 from deltos.store.postgres.project import PostgresProject, claim_key, failures_of
+from deltos.store.postgres.rights import root_text
 from deltos.store.postgres.tables import project_name
 from deltos.store.project import KnownIndex, SetAside
 
@@ -40,12 +41,13 @@ class PostgresProjects:
         return self._opened().beside()
 
     def store_of(self, root: Path) -> PostgresProject:
-        return PostgresProject(self._opened().beside(), project_name(root))
+        return PostgresProject(self._opened().beside(), project_name(root), root_text(root))
 
     def known(self) -> list[KnownIndex]:
         query = self._database.query
         with self._database.snapshot():
             names: dict[int, str] = dict(query("SELECT id, name FROM project"))
+            self._database.note_projects(names)
             facts: dict[int, dict[str, str]] = {key: {} for key in names}
             for key, name, value in query(
                 "SELECT project, key, value FROM meta WHERE project = ANY(%s) AND key = ANY(%s)",

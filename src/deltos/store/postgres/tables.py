@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from deltos.errors import StoreError
 from deltos.store.postgres.database import Migration
 
 if TYPE_CHECKING:
@@ -38,22 +39,34 @@ def project_name(root: Path) -> str:
 class ProjectTables:
     """The rows of one project. Reads see what this thread has written and not kept yet."""
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, root: str = "") -> None:
         self.database = database
         self.name = name
+        self._root = root
         self._local = threading.local()
         self.key = 0
         self.register_if_gone()
 
     def register_if_gone(self) -> None:
         """Begin anew where the project was never kept, or was forgotten meanwhile."""
-        find = "SELECT id FROM project WHERE name = %s"
+        find = "SELECT id, root FROM project WHERE name = %s"
         rows = self.database.query(find, (self.name,))
         if not rows:
             with self.database.write() as connection:
-                connection.execute("INSERT INTO project (name) VALUES (%s) ON CONFLICT DO NOTHING", (self.name,))
+                connection.execute(
+                    "INSERT INTO project (name, root) VALUES (%s, %s) ON CONFLICT DO NOTHING", (self.name, self._root)
+                )
             rows = self.database.query(find, (self.name,))
-        self.key = rows[0][0]
+        if not rows:
+            raise StoreError(
+                f"{self.name} was kept by an earlier version, which did not note its folder",
+                hint="Run `deltos index` for it with the owner's address in DELTOS_DATABASE.",
+            )
+        self.key, root = rows[0]
+        if self._root and not root:  # kept by an earlier version
+            with self.database.write() as connection:
+                connection.execute("UPDATE project SET root = %s WHERE id = %s", (self._root, self.key))
+        self.database.note_projects([self.key])
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one query."""

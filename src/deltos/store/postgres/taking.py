@@ -277,6 +277,7 @@ class JobTaker:
 def _searching(schema: str) -> Callable[[psycopg.AsyncConnection[Any]], Any]:
     async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.execute(f'SET search_path TO "{schema}"')
+        await connection.execute("SELECT set_config('deltos.everything', 'on', false)")  # see `rights`
         await connection.commit()
 
     return configure

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.confinement import whole_store
 from deltos.store.postgres.database import Migration
 from deltos.store.postgres.memory.rows import projects_of
 from deltos.store.postgres.postings import owners_of
@@ -92,12 +93,17 @@ LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.sql + API_UNI
 
 
 class PostgresVectors:
-    """Implements `store.vectors.VectorRecords` for one owner."""
+    """Implements `store.vectors.VectorRecords` for one owner.
+
+    A process keeps the vectors of all in memory, whoever asks first: they are read and made for everybody. What is
+    near a question is read by its key afterwards, within what the caller may reach.
+    """
 
     def __init__(self, database: Database, owner: Owner) -> None:
         self._database = database
         self._owner = owner
 
+    @whole_store()
     def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
         with self._database.snapshot():
             keys = self._awaited(model, after, limit) if self._owner.is_awaited else self._without(model, after, limit)
@@ -130,6 +136,7 @@ class PostgresVectors:
         )
         return {row[0]: Unembedded(*row) for row in rows}
 
+    @whole_store()
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         given = dict(vectors)
         table = self._owner.vectors
@@ -156,6 +163,7 @@ class PostgresVectors:
             rows = connection.execute(sql, (owners_of(keys), keys)).fetchall()
         return [row[0] for row in rows]
 
+    @whole_store()
     def since(self, model: str, number: int) -> list[StoredVector]:
         rows = self._database.query(
             f"SELECT number, key, data FROM {self._owner.vectors} WHERE number > %s AND model = %s ORDER BY number",
@@ -163,10 +171,12 @@ class PostgresVectors:
         )
         return [StoredVector(*row) for row in rows]
 
+    @whole_store()
     def count(self, model: str) -> int:
         [(count,)] = self._database.query(f"SELECT count(*) FROM {self._owner.vectors} WHERE model = %s", (model,))
         return int(count)
 
+    @whole_store()
     def numbers(self, model: str) -> set[int]:
         rows = self._database.query(f"SELECT number FROM {self._owner.vectors} WHERE model = %s", (model,))
         return {row[0] for row in rows}

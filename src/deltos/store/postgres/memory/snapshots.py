@@ -10,6 +10,7 @@ import zlib
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
+from deltos.confinement import whole_store
 from deltos.store.observations import Copy, Observation
 from deltos.store.postgres.memory.rows import select_places
 
@@ -23,11 +24,12 @@ _PART_ROWS = 500
 
 
 class Snapshots:
-    """The copies of one database."""
+    """The copies of one database, made of everything whichever call comes first on a day."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @whole_store()
     def all(self) -> list[Copy]:
         """The copies, newest first."""
         rows = self._database.query(
@@ -36,6 +38,7 @@ class Snapshots:
         )
         return [Copy(f"{_NAME}{day}", size, made_at, self._readable(day)) for day, made_at, size in rows]
 
+    @whole_store()
     def keep(self, day: str, *, kept: int) -> bool:
         """Copy everything, unless that is done or there is nothing; the newest `kept` copies stay."""
         with self._database.claim("memory-snapshot") as is_ours:
@@ -53,6 +56,7 @@ class Snapshots:
                 )
             return True
 
+    @whole_store()
     def drop(self) -> None:
         """Delete all copies."""
         with self._database.write() as connection:

@@ -1,0 +1,320 @@
+"""Row-level security: what a call may reach of each table, held by the database for the role that servers connect as.
+
+The second wall behind `confinement`: a check that the application forgets shows nothing. It holds for every role but
+the owner of the tables and superusers. A connection is told what the call that uses it may reach, in settings; one that
+was told nothing sees nothing. Whoever can run SQL of his own as that role can also tell it otherwise: this wall stands
+behind our own checks, not behind the role's password.
+
+Every table has a rule. A new one gets it in the step that makes it, by `protected`; a test over the catalogue fails
+where it has none, and the role has no rights to such a table.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.confinement import current
+from deltos.errors import BadArgument, StoreError
+from deltos.store.postgres.migration import Migration
+from deltos.store.postgres.rows import digest, folded, folded_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from deltos.confinement import Confinement
+    from deltos.store.postgres.database import Connection
+
+_MOST_REMEMBERED = 1_000
+
+
+# ---------------------------------------------------------------------- what a connection is told
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a call may reach, as a connection is told it: everything, or folders and memories."""
+
+    everything: str = ""
+    roots: str = "[]"
+    memories: str = "{}"
+
+
+EVERYTHING = Rights(everything="on")
+_rights: dict[int, tuple[Confinement, Rights]] = {}
+
+
+def current_rights() -> Rights:
+    """What the call that runs now may reach."""
+    confinement = current()
+    if confinement is None:
+        return EVERYTHING
+    known = _rights.get(id(confinement))  # held there, so that no other object can have its id
+    if known is None:
+        if len(_rights) >= _MOST_REMEMBERED:
+            _rights.clear()
+        known = _rights[id(confinement)] = (confinement, _rights_of(confinement))
+    return known[1]
+
+
+def _rights_of(confinement: Confinement) -> Rights:
+    roots = json.dumps([root_text(root) for root in confinement.roots], ensure_ascii=False)
+    if confinement.memories is None:
+        return Rights(roots=roots, memories="*")
+    memories = {project: sorted(folders) for project, folders in confinement.memories.items()}
+    return Rights(roots=roots, memories=_well_formed(json.dumps(memories, ensure_ascii=False)))
+
+
+def root_text(root: Path) -> str:
+    """A folder as text that PostgreSQL can keep, whatever bytes its name has."""
+    return _well_formed(str(root))
+
+
+def _well_formed(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def tell(connection: Connection, rights: Rights, keys: str | None) -> str:
+    """Tell a connection what it may reach; `keys` are those of the projects, where they are known. Returns them."""
+    connection.execute(
+        """SELECT set_config('deltos.everything', %s, false), set_config('deltos.roots', %s, false),
+                  set_config('deltos.memories', %s, false), set_config('deltos.projects', %s, false)""",
+        (rights.everything, rights.roots, rights.memories, keys or "{}"),
+    )
+    if keys is not None or rights == EVERYTHING:
+        return keys or "{}"
+    sql = "SELECT set_config('deltos.projects', coalesce(array_agg(id), '{}')::text, false) FROM project"
+    row = connection.execute(sql).fetchone()
+    return str(row[0]) if row else "{}"
+
+
+# ---------------------------------------------------------------------- the rules of tables
+
+_ALL = "(SELECT coalesce(current_setting('deltos.everything', true), '') = 'on')"
+_ALL_MEMORIES = (
+    "(SELECT coalesce(current_setting('deltos.everything', true), '') = 'on'"
+    " OR coalesce(current_setting('deltos.memories', true), '') = '*')"
+)
+_KEYS = "(SELECT coalesce(nullif(current_setting('deltos.projects', true), ''), '{}')::bigint[])::bigint[]"
+_REMEMBERED = "(SELECT remembered_projects())::bigint[]"
+_SOURCES = "(SELECT shown_sources())::integer[]"
+_APIS = "(SELECT shown_apis())::integer[]"
+
+# Conditions in sub-selects are evaluated once for each statement, not for each row.
+BY_PROJECT = f"{_ALL} OR project = ANY({_KEYS})"
+"""Rows of code, graph and history: `project` is the key of a project."""
+
+BY_ROOT = f"{_ALL} OR is_below(root)"
+"""Rows that name a folder: `root`."""
+
+BY_MEMORY = f"{_ALL_MEMORIES} OR project = ANY({_REMEMBERED})"
+"""Rows of memory: `project` is the key of a folder of a project there."""
+
+BY_SOURCE = f"{_ALL_MEMORIES} OR source = ANY({_SOURCES})"
+"""Rows of documentation: `source` is the number of what they came from."""
+
+SERVER = _ALL
+"""What only the server itself reads and writes, for no caller: tokens, sessions."""
+
+ALL_PROJECTS = _ALL_MEMORIES
+"""What belongs to no project, and is for callers without `--project` alone."""
+
+SHARED = "true"
+"""What says nothing of a project: every caller reads and writes it."""
+
+RULES: Mapping[str, str] = {
+    "migration": SHARED,
+    "project": BY_ROOT,
+    **dict.fromkeys(
+        """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors place node symbol
+           edge mention import fact stale past_commit past_file past_touch past_name past_vectors""".split(),
+        BY_PROJECT,
+    ),
+    "workspace_member": BY_ROOT,
+    "stopped_reading": SHARED,  # digests of contents, and why they were given up
+    "docs_source": f"{_ALL_MEMORIES} OR is_shown_source(url, auth, kind, project_root)",
+    **dict.fromkeys(
+        ("docs_crawl", "docs_address", "docs_claim_note"),
+        f"{_ALL_MEMORIES} OR source_id IN (SELECT id FROM docs_source)",
+    ),
+    "docs_page": BY_SOURCE,
+    "docs_chunk": BY_SOURCE,
+    **dict.fromkeys(
+        [f"docs_{item}_{kind}" for item in ("chunk", "page") for kind in ("posting", "term", "total")],
+        f"{_ALL_MEMORIES} OR owner = ANY({_SOURCES})",
+    ),
+    "docs_chunk_vector": f"{_ALL_MEMORIES} OR (key >> 32)::integer = ANY({_SOURCES})",
+    "api": f"{_ALL_MEMORIES} OR is_shown_api(source)",
+    "api_unread": f"{_ALL_MEMORIES} OR is_shown_api(source)",
+    "api_unit": f"{_ALL_MEMORIES} OR api = ANY({_APIS})",
+    **dict.fromkeys(
+        [f"api_unit_{kind}" for kind in ("posting", "term", "total")], f"{_ALL_MEMORIES} OR owner = ANY({_APIS})"
+    ),
+    "api_unit_vector": f"{_ALL_MEMORIES} OR (key >> 32)::integer = ANY({_APIS})",
+    "memory_project": f"{_ALL_MEMORIES} OR remembers(project_id, folder)",
+    "memory_session": BY_MEMORY,
+    "observation": BY_MEMORY,
+    "observation_posting": BY_MEMORY,
+    "observation_place": BY_MEMORY,
+    "observation_anchor": f"{_ALL_MEMORIES} OR place IN (SELECT place FROM observation_place)",
+    "observation_vector": f"{_ALL_MEMORIES} OR key IN (SELECT place FROM observation_place)",
+    **dict.fromkeys(
+        """memory_exported memory_purged memory_mined_event memory_mined_file memory_snapshot
+           memory_snapshot_part tool_call""".split(),
+        ALL_PROJECTS,
+    ),
+    "access_token": SERVER,
+    "application_role": SERVER,
+}
+
+_FUNCTIONS = """
+CREATE FUNCTION is_below(path text) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    BEGIN
+        RETURN EXISTS (
+            SELECT 1 FROM jsonb_array_elements_text(
+                coalesce(nullif(current_setting('deltos.roots', true), ''), '[]')::jsonb) AS top (folder)
+            WHERE path = folder OR starts_with(path, rtrim(folder, '/') || '/')
+        );
+    END $$;
+CREATE FUNCTION remembers(given_id text, given_folder text) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    BEGIN
+        RETURN coalesce(current_setting('deltos.memories', true), '') = '*' OR EXISTS (
+            SELECT 1 FROM jsonb_array_elements_text(
+                coalesce(coalesce(nullif(current_setting('deltos.memories', true), ''), '{}')::jsonb -> given_id, '[]')
+            ) AS top (folder)
+            WHERE folder = '' OR given_folder = folder OR starts_with(given_folder, folder || '/')
+        );
+    END $$;
+CREATE FUNCTION is_shown_source(url text, auth text, kind text, project_root text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    DECLARE is_elsewhere boolean := position('://' in url) > 0;
+    BEGIN
+        RETURN is_elsewhere AND auth = ''
+            OR is_below(CASE WHEN kind IN ('folder', 'git') AND NOT is_elsewhere THEN url ELSE project_root END);
+    END $$;
+CREATE FUNCTION is_shown_api(source text) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    BEGIN
+        RETURN starts_with(lower(ltrim(source)), 'http://') OR starts_with(lower(ltrim(source)), 'https://')
+            OR is_below(source);
+    END $$;
+CREATE FUNCTION remembered_projects() RETURNS bigint[] LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    BEGIN
+        RETURN coalesce((SELECT array_agg(key) FROM memory_project), '{}');
+    END $$;
+CREATE FUNCTION shown_sources() RETURNS integer[] LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    BEGIN
+        RETURN coalesce((SELECT array_agg(number) FROM docs_source), '{}');
+    END $$;
+CREATE FUNCTION shown_apis() RETURNS integer[] LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    BEGIN
+        RETURN coalesce((SELECT array_agg(id) FROM api), '{}');
+    END $$;
+CREATE TABLE application_role (name text COLLATE "C" PRIMARY KEY);
+CREATE FUNCTION grant_application_roles() RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE role_name text; protected_table text; counter text;
+    BEGIN
+        FOR role_name IN SELECT name FROM application_role LOOP
+            EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), role_name);
+            FOR protected_table IN
+                SELECT polrelid::regclass::text FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid
+                WHERE polname = 'rights' AND relnamespace = current_schema()::regnamespace
+            LOOP
+                EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', protected_table, role_name);
+            END LOOP;
+            EXECUTE format('REVOKE INSERT, UPDATE, DELETE ON migration, application_role FROM %I', role_name);
+            EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO %I', current_schema(), role_name);
+        END LOOP;
+    END $$;
+"""
+_DIGESTED = {
+    "file_by_path": ("file", "path"),
+    "skipped_by_path": ("skipped", "path"),
+    "folder_by_path": ("folder", "path"),
+    "place_by_path": ("place", "path"),
+    "mention_by_name": ("mention", "name"),
+    "past_file_by_path": ("past_file", "path"),
+    "past_name_by_before": ("past_name", "before"),
+}
+_FOLDED = {"definition_by_name": "definition", "symbol_by_name": "symbol"}
+
+
+def protected(table: str, rule: str, *, kept: str = "") -> str:
+    """SQL that lets application roles reach a new table, within a rule; for the step that makes it.
+
+    `kept` is the rule for what may be written, where that is another.
+    """
+    return f"{_policy(table, rule, kept)} SELECT grant_application_roles();"
+
+
+def _policy(table: str, rule: str, kept: str = "") -> str:
+    return (
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
+        f" CREATE POLICY rights ON {table} USING ({rule}) WITH CHECK ({kept or rule});\n"
+    )
+
+
+RIGHTS_001 = Migration(
+    "rights-001",
+    """ALTER TABLE project ADD COLUMN root text COLLATE "C" NOT NULL DEFAULT '';
+       UPDATE project SET root = coalesce(
+           (SELECT value FROM meta WHERE meta.project = project.id AND key = 'root'), '');
+    """
+    + "".join(
+        f"DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {digest(column)});\n"
+        for index, (table, column) in _DIGESTED.items()
+    )
+    + "".join(
+        f"ALTER TABLE {table} ADD COLUMN {folded_column('name')};"
+        f" DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {folded('name')});\n"
+        for index, table in _FOLDED.items()
+    )
+    + _FUNCTIONS
+    + "".join(_policy(table, rule) for table, rule in RULES.items()),
+)
+
+
+# ---------------------------------------------------------------------- roles
+
+
+def admit_role(connection: Connection, name: str) -> bool:
+    """Let a role use the tables, within the rules; whether it was made now. The owner's connection is needed."""
+    row = connection.execute(
+        "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, current_user, 'MEMBER') FROM pg_roles WHERE rolname = %s",
+        (name,),
+    ).fetchone()
+    if row and any(row):
+        raise BadArgument(
+            f"The role {name} is not held by row-level security: it owns the tables, is a superuser or bypasses it",
+            hint="Name another role; one that does not exist is made.",
+        )
+    if row is None:
+        connection.execute(f"CREATE ROLE {quoted(name)} LOGIN NOSUPERUSER NOBYPASSRLS".encode())
+    connection.execute("INSERT INTO application_role VALUES (%s) ON CONFLICT DO NOTHING", (name,))
+    connection.execute("SELECT grant_application_roles()")
+    return row is None
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
+    if not name or "\0" in name:
+        raise BadArgument("The name of a role cannot be empty", hint="Name a role, such as deltos_server.")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def owns_tables(connection: Connection, tables: list[str]) -> bool:
+    """Whether a connection may do to tables what only their owner may."""
+    row = connection.execute(
+        "SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM pg_class WHERE oid = ANY(%s::regclass[])", (tables,)
+    ).fetchone()
+    return bool(row and row[0])
+
+
+def check_owner(connection: Connection, tables: list[str]) -> None:
+    """Refuse to rewrite tables of another role, which PostgreSQL would skip with no more than a warning."""
+    if not owns_tables(connection, tables):
+        raise StoreError(
+            "Only the owner of the tables can write them anew",
+            hint="Run this command with the owner's address in DELTOS_DATABASE.",
+        )

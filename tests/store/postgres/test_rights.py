@@ -1,0 +1,271 @@
+"""Row-level security, seen by the role that servers connect as: a confined call reaches nothing of other projects."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.confinement import Confinement, confined
+from deltos.domains.docs.library import NewSource
+from deltos.errors import BadArgument, StoreError
+from deltos.store.postgres.blobs import BLOB_RULE
+from deltos.store.postgres.database import SCHEMA, Database
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.postgres.rights import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
+from deltos.workspace.identity import memories_of
+from tests.calling import Desk
+from tests.postgres_server import ROLE, empty_database, role_url
+from tests.repositories import make_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+
+API = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
+TABLES = f"""SELECT relname FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
+             AND NOT relispartition ORDER BY relname"""
+
+
+def files_of(word: str) -> dict[str, str]:
+    return {
+        f"{word}.py": f"import os\n\ndef of_{word}(path):\n    return os.stat(path)\n",
+        f"uses_{word}.py": f"from {word} import of_{word}\n\nof_{word}('a')\n",
+        f"{word}.bin": "\0\0",
+        f"docs/{word}.md": f"# Guide of {word}\n\nThe {word} launches in May.\n",
+        "api.yaml": API % (word, f"{word}s", f"{word}s"),
+    }
+
+
+class Team:
+    """Two projects in one database, filled by a server's role one after the other."""
+
+    def __init__(self, folder: Path, workers: Workers) -> None:
+        self.owner, self.role = empty_database(), ""
+        self.role = role_url()
+        self.app = App(Config(folder / "home", database=self.role), workers=workers)
+        self.roots = {word: folder / "served" / word for word in ("zeppelin", "walrus")}
+        self.rows: list[dict[str, set[str]]] = []
+        for word, root in self.roots.items():
+            make_repository(root, files_of(word))
+            self._fill(word, root)
+            self._fill_empty_tables(root)
+            self.rows.append(dict(self._dump()))
+
+    def _fill(self, word: str, root: Path) -> None:
+        domains = self.app.domains
+        index = domains.projects.at(root)
+        index.index()
+        index.catch_up(wait_seconds=20.0)
+        for url in ("docs", "api.yaml"):
+            new = NewSource(str(root / url), f"{word}-{url[:3]}", root, (root,))
+            for source in domains.docs.library.add(new).sources:
+                domains.docs.library.crawls.run(source.id, lambda: None)
+        Desk(self.app.tools(), root).call("remember", text=f"The {word} is steered from {word}.py")
+        domains.projects.workspaces.add(f"all-{word}", [str(root)])  # type: ignore[union-attr]
+
+    def _fill_empty_tables(self, root: Path) -> None:
+        """A row of this project in every table that has none, whatever its columns mean."""
+        with psycopg.connect(self.owner, options=f"-c search_path={SCHEMA}", autocommit=True) as connection:
+            connection.execute("SET session_replication_role TO replica")  # a row may refer to what is not there
+            named = (str(root),)
+            (key,) = connection.execute("SELECT id FROM project WHERE root = %s", named).fetchone() or (0,)
+            memory = "SELECT key FROM memory_project WHERE root = %s"
+            (memory_key,) = connection.execute(memory, named).fetchone() or (0,)
+            known = self.rows[0] if self.rows else {}
+            for table, rows in dict(self._dump()).items():
+                if not rows - known.get(table, set()) and RULES.get(table) != SHARED and table != "application_role":
+                    keys = memory_key if table.startswith(("memory", "observation")) else key
+                    self._fill_table(connection, table, {"project": keys, "root": str(root), "source": str(root)})
+
+    def _fill_table(
+        self, connection: psycopg.Connection[tuple[object, ...]], table: str, given: dict[str, object]
+    ) -> None:
+        columns = connection.execute(
+            """SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0
+               AND attgenerated = '' AND attidentity = '' AND (attnotnull AND NOT atthasdef OR attname = ANY(%s))""",
+            (table, list(given)),
+        ).fetchall()
+        key = given["project"]
+        by_type = {
+            "text": f"x{key}",
+            "procrastinate_job_event_type": "started",
+            "bytea": f"x{key}".encode(),
+            "boolean": False,
+            "text[]": [],
+        }
+        values = [given.get(str(name), by_type.get(str(kind), key)) for name, kind in columns]
+        names = ", ".join(f'"{name}"' for name, _ in columns)
+        marks = ", ".join(["%s"] * len(values))
+        row = f"({names}) VALUES ({marks})" if values else "DEFAULT VALUES"
+        connection.execute(f'INSERT INTO "{table}" {row}'.encode(), values)
+
+    def _dump(self) -> Iterator[tuple[str, set[str]]]:
+        with psycopg.connect(self.owner, options=f"-c search_path={SCHEMA}") as connection:
+            for (table,) in connection.execute(TABLES).fetchall():
+                rows = connection.execute(f'SELECT t::text FROM "{table}" t'.encode()).fetchall()
+                yield table, {row[0] for row in rows}
+
+    def confinement(self, word: str) -> Confinement:
+        root = self.roots[word]
+        return Confinement((root,), memories_of((root,)))
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Team]:
+    made = Team(tmp_path_factory.mktemp("rights"), workers)
+    yield made
+    made.app.close()
+
+
+@contextmanager
+def reading(url: str) -> Iterator[Database]:
+    with closing(Database(url, migrations=SCHEMA_STEPS)) as database:
+        yield database
+
+
+def rows_of(database: Database, table: str) -> set[str]:
+    return {row[0] for row in database.query(f'SELECT t::text FROM "{table}" t')}
+
+
+def test_every_table_of_the_schema_has_a_rule(team: Team) -> None:
+    with psycopg.connect(team.owner, options=f"-c search_path={SCHEMA}") as connection:
+        tables = {row[0] for row in connection.execute(TABLES)}
+        held = connection.execute(
+            """SELECT relname FROM pg_class JOIN pg_policy ON polrelid = pg_class.oid
+               WHERE relrowsecurity AND polcmd = '*' AND polpermissive AND relnamespace = %s::regnamespace""",
+            (SCHEMA,),
+        ).fetchall()
+    assert tables == {row[0] for row in held}
+    assert {*RULES} <= tables
+
+
+def test_a_confined_call_sees_its_own_rows_of_every_table_and_none_of_others(team: Team) -> None:
+    first, second = team.rows
+    rows = {"zeppelin": first, "walrus": {table: rows - first[table] for table, rows in second.items()}}
+    held = [table for table in first if RULES.get(table) != SHARED]
+    assert all(rows["walrus"][table] for table in held if table != "application_role")  # else nothing would be shown
+    for word, other in (("zeppelin", "walrus"), ("walrus", "zeppelin")):
+        with reading(team.role) as database, confined(team.confinement(word)):
+            seen = {table: rows_of(database, table) for table in held}
+        for table in held:
+            assert not seen[table] & (rows[other][table] - rows[word][table]), table
+            rule = RULES.get(table, BLOB_RULE if table == "blob" else SERVER)
+            is_keyed = " OR " in rule and rule != ALL_PROJECTS
+            assert bool(seen[table]) == is_keyed, table
+
+
+def test_a_connection_that_was_told_nothing_sees_nothing(team: Team) -> None:
+    with psycopg.connect(team.role, options=f"-c search_path={SCHEMA}", autocommit=True) as connection:
+        for table in team.rows[1]:
+            if RULES.get(table) == SHARED:
+                continue
+            assert connection.execute(f'SELECT count(*) FROM "{table}"'.encode()).fetchone() == (0,), table
+        parts = connection.execute(
+            f"SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = '{SCHEMA}'::regnamespace"
+        ).fetchall()
+        assert len(parts) > 100
+        for (part,) in parts:
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(f'SELECT 1 FROM "{part}"'.encode())
+
+
+def test_with_all_checks_of_the_application_off_the_database_still_shows_nothing_of_others(
+    team: Team, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workers: Workers
+) -> None:
+    for name in ("admits", "admits_memory"):
+        monkeypatch.setattr(Confinement, name, lambda *_: True)
+    confinement = team.confinement("zeppelin")
+    with closing(App(Config(tmp_path / "home", database=team.role), workers=workers)) as app, confined(confinement):
+        stores = app.domains.projects.stores
+        assert [known.root for known in stores.known()] == [team.roots["zeppelin"]]
+        with pytest.raises(StoreError, match="row-level security"):
+            app.domains.projects.at(team.roots["walrus"])
+        desk = Desk(app.tools(), team.roots["zeppelin"])
+        answer = desk.call("search", query="walrus launches steered").text
+        assert "walrus" not in answer.replace("walrus launches steered", "")
+        assert "zeppelin" in desk.call("search", query="zeppelin launches steered").text
+        assert [source.name for source in app.domains.docs.library.sources()] == ["zeppelin-doc"]
+        assert not app.domains.memory.store.by_ids(_ids(team, "walrus"))
+        assert app.domains.memory.store.by_ids(_ids(team, "zeppelin"))
+
+
+def _ids(team: Team, word: str) -> list[str]:
+    with reading(team.owner) as database:
+        return [row[0] for row in database.query("SELECT id FROM observation WHERE text LIKE %s", (f"%{word}%",))]
+
+
+def test_a_confined_call_writes_to_its_own_projects_alone(team: Team) -> None:
+    with reading(team.owner) as database:
+        keys = dict(database.query("SELECT root, id FROM project"))
+    mine, theirs = (keys[str(team.roots[word])] for word in ("zeppelin", "walrus"))
+    with reading(team.role) as database, confined(team.confinement("zeppelin")):
+        sql = "INSERT INTO meta (project, key, value) VALUES (%s, 'note', 'x')"
+        with database.write() as connection:
+            connection.execute(sql, (mine,))
+        with pytest.raises(StoreError, match="row-level security"), database.write() as connection:
+            connection.execute(sql, (theirs,))
+        with database.write() as connection:
+            assert connection.execute("DELETE FROM meta WHERE project = %s", (theirs,)).rowcount == 0
+            assert connection.execute("UPDATE file SET lines = 0 WHERE project = %s", (theirs,)).rowcount == 0
+            assert connection.execute("DELETE FROM meta WHERE key = 'note'").rowcount == 1
+
+
+def test_a_project_that_another_server_began_is_seen_at_the_next_question(team: Team, tmp_path: Path) -> None:
+    root = tmp_path / "later"
+    confinement = Confinement((root, *team.roots.values()), {})
+    with reading(team.role) as one, reading(team.role) as two, confined(confinement):
+        first, second = PostgresProjects(lambda: one), PostgresProjects(lambda: two)
+        assert len(second.known()) == 2
+        with first.store_of(root).writing() as writer:
+            writer.set_meta({"root": str(root), "project_id": "p", "synced_at": "1.0"})
+        assert len(second.known()) == 3
+        assert second.store_of(root).meta("project_id") == "p"
+        first.remove(root)
+
+
+def test_a_connection_changes_hands_without_what_it_was_told_before(team: Team) -> None:
+    with closing(Database(team.role, migrations=SCHEMA_STEPS, pool_size=1)) as database:
+        for _ in range(3):
+            for word in team.roots:
+                with confined(team.confinement(word)):
+                    assert [row[0] for row in database.query("SELECT root FROM project")] == [str(team.roots[word])]
+                    with database.snapshot():
+                        assert len(database.query("SELECT DISTINCT project FROM file")) == 1
+            assert len(database.query("SELECT root FROM project")) == 2
+            with confined(Confinement((), {})):
+                assert database.query("SELECT root FROM project") == []
+                assert database.query("SELECT project FROM file") == []
+
+
+def test_names_and_paths_are_found_by_their_indexes_under_the_wall(team: Team) -> None:
+    with reading(team.role) as database, confined(team.confinement("zeppelin")):
+        ((key,),) = database.query("SELECT id FROM project")
+        with database.write() as connection:
+            connection.execute("SET LOCAL enable_seqscan TO off")
+            for table, condition in (
+                ("symbol", "name_folded = 'of_zeppelin'"),
+                ("definition", "name_folded = 'of_zeppelin'"),
+                ("file", "md5(path) = md5('zeppelin.py')"),
+                ("word", "term = 'zeppelin'"),
+            ):
+                sql = f"EXPLAIN (FORMAT JSON) SELECT * FROM {table} WHERE project = {key} AND {condition}"
+                row = connection.execute(sql.encode()).fetchone()
+                plan = str(row and row[0])
+                assert "Index Cond" in plan, plan
+                assert condition.partition(" = ")[0] in plan.partition("Index Cond")[2].partition("Filter")[0]
+                assert "Append" not in plan
+
+
+def test_only_a_role_that_is_held_can_be_admitted(team: Team) -> None:
+    with psycopg.connect(team.owner, options=f"-c search_path={SCHEMA}") as connection:
+        assert not admit_role(connection, ROLE)
+        with pytest.raises(BadArgument, match="not held"):
+            admit_role(connection, "deltos")
