@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -93,7 +94,8 @@ class Team:
             (table,),
         ).fetchall()
         key = given["project"]
-        by_type = {"text": f"x{key}", "bytea": f"x{key}".encode(), "boolean": False, "text[]": []}
+        by_type: dict[str, object] = {"text": f"x{key}", "bytea": f"x{key}".encode(), "boolean": False, "text[]": []}
+        by_type["timestamp with time zone"] = datetime.now(UTC)
         values = [given.get(str(name), by_type.get(str(kind), key)) for name, kind in columns]
         names = ", ".join(f'"{name}"' for name, _ in columns)
         marks = ", ".join(["%s"] * len(values))
