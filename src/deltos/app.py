@@ -55,7 +55,7 @@ class OpenedDomains:
         self._owns_workers = workers is None
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()  # who only searches does not pay for it
         self.projects = Projects(
-            open_projects(config.home, config.database),
+            open_projects(config.home, config.database, config.standbys),
             (CodeIndexer(makes_vectors=config.searches_by_meaning), *graph),
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),

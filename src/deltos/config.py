@@ -52,6 +52,7 @@ class Config:
     keeps_calls: bool = True  # the ring of the last calls, for the page
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
     database: str = field(default="", repr=False)  # the address of a PostgreSQL database, with its password
+    standbys: tuple[str, ...] = field(default=(), repr=False)  # addresses of its standbys, which searches read from
 
     @property
     def searches_by_meaning(self) -> bool:
@@ -80,6 +81,7 @@ class Config:
             keeps_calls=environ.get("DELTOS_CALL_LOG", "").strip() not in ("0", "off", "false"),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
             database=environ.get("DELTOS_DATABASE", "").strip(),
+            standbys=tuple(url.strip() for url in environ.get("DELTOS_DATABASE_READ", "").split(",") if url.strip()),
         )
 
 

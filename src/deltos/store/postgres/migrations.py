@@ -10,6 +10,7 @@ from deltos.store.postgres.http_sessions import HTTP_SESSIONS_001
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
 from deltos.store.postgres.project import PROJECT_001
+from deltos.store.postgres.replicas import REPLICAS_001
 from deltos.store.postgres.rights import RIGHTS_001
 from deltos.store.postgres.tables import REGISTRY_001
 from deltos.store.postgres.tokens import TOKENS_001
@@ -27,4 +28,5 @@ SCHEMA_STEPS = (
     # From here on every step that makes a table says who may reach it: `rights.protected`.
     RIGHTS_001,
     HTTP_SESSIONS_001,
+    REPLICAS_001,
 )
