@@ -153,7 +153,7 @@ def print_confidence(asked: Sequence[Asked]) -> None:
 
 def print_slots(asked: Sequence[Asked]) -> None:
     """How many results are tests or prose, and how many of those before the right file."""
-    kinds = {"test": is_test, "prose": is_prose}
+    kinds: dict[str, Callable[[str], bool]] = {"test": is_test, "prose": is_prose}
     shown = [(each, [result["file_path"] for result in _results(each.full)]) for each in asked]
     total = sum(len(paths) for _, paths in shown)
     print("\n| kind | share of results | first | before the right file, per question |\n|---|--:|--:|--:|")

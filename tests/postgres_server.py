@@ -65,6 +65,23 @@ class Server:
             _give_away(self.folder / "data")
         self.start()
 
+    @classmethod
+    def standby_of(cls, primary: Server) -> Server:
+        """A server that follows another one by streaming, begun with a copy of its data."""
+        programs = _unpacked()
+        with tempfile.TemporaryDirectory(dir=_memory_folder()) as folder:
+            copied = Path(folder, "data")
+            _give_away(Path(folder))
+            subprocess.run(
+                [programs / "pg_basebackup", "-D", copied, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-w",
+                 "-h", "127.0.0.1", "-p", str(primary.port), "-U", USER],
+                check=True,
+                cwd=folder,
+                env={**_environment(programs), "PGPASSWORD": PASSWORD},
+                **_as_user(),
+            )  # fmt: skip
+            return cls(programs, copied)
+
     @property
     def url(self) -> str:
         """The address of the database."""

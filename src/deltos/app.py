@@ -64,7 +64,7 @@ class OpenedDomains:
         graph = (GraphIndexer(),) if "graph" in config.toolsets else ()  # who only searches does not pay for it
         self.jobs = open_jobs(config.database) if config.leaves_indexing_to_workers else None
         self.projects = Projects(
-            open_projects(config.home, config.database),
+            open_projects(config.home, config.database, config.standbys),
             (CodeIndexer(makes_vectors=config.searches_by_meaning), *graph),
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),

@@ -54,6 +54,7 @@ class Config:
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
     database: str = field(default="", repr=False)  # the address of a PostgreSQL database, with its password
     indexing: str = "server"  # who indexes and crawls: whoever is asked, or workers that take it from the queue
+    standbys: tuple[str, ...] = field(default=(), repr=False)  # addresses of its standbys, which searches read from
 
     @property
     def searches_by_meaning(self) -> bool:
@@ -88,6 +89,7 @@ class Config:
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
             database=environ.get("DELTOS_DATABASE", "").strip(),
             indexing=_indexing(environ),
+            standbys=tuple(url.strip() for url in environ.get("DELTOS_DATABASE_READ", "").split(",") if url.strip()),
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from deltos.store.workspaces import WorkspaceRecords
 
 
-def open_projects(home: Path, database: str = "") -> ProjectStores:
-    """The stores of all projects."""
+def open_projects(home: Path, database: str = "", standbys: Sequence[str] = ()) -> ProjectStores:
+    """The stores of all projects; searches of code and history are read from standbys where these are up to date."""
     if database:
         with _driver():
             from deltos.store.postgres.opened import shared_database
             from deltos.store.postgres.projects import PostgresProjects
+            from deltos.store.postgres.replicas import Replicas
 
-        return PostgresProjects(lambda: shared_database(database))
+        return PostgresProjects(lambda: shared_database(database), Replicas(standbys) if standbys else None)
     from deltos.store.sqlite.projects import SqliteProjects
 
     return SqliteProjects(home)

@@ -12,11 +12,13 @@ import { isAway, Problem, RETURN_MS, spoken } from "./parts";
 import { address, go, readPlace, usePlace } from "./route";
 import { SearchView } from "./search";
 import { SourcesView } from "./sources";
+import { TeamView } from "./team";
 import { Name, visible } from "./text";
 import { isOn, setToolsets } from "./toolsets";
 import type { PageState } from "./types";
 
 const FRAME_MS = 100;
+const TEAM = "team"; // nothing to show without a database
 const sleep = (ms: number) => new Promise((end) => setTimeout(end, ms));
 const GraphView = lazy(() => import("./graph").then((loaded) => loaded.GraphView));
 type View = ComponentType<{ given: Record<string, string>; state: PageState }>;
@@ -28,12 +30,13 @@ const VIEWS: [string, string, View, string, string][] = [
   ["sources", "Sources", SourcesView, "M5 4h10l4 4v12H5zM9 12h6M9 16h6", "docs"],
   ["apis", "APIs", ApisView, "M8 5 3 12l5 7M16 5l5 7-5 7", "apis"],
   ["health", "Health", HealthView, "M3 12h4l3-7 4 14 3-7h4", ""],
+  [TEAM, "Team", TeamView, "M8 11a3 3 0 1 0 0-.01M16 11a3 3 0 1 0 0-.01M3 19c0-3 2-5 5-5s5 2 5 5M13 15c4-2 8 0 8 4", ""],
 ];
 const KEYS: [string, string][] = [
   ["/", "search"], ["↑ ↓", "move through results"], ["Enter", "open the first"], ["Esc", "close, or leave a field"],
-  ["g then s m g o a h", "go to search, memory, graph, sources, APIs, health"], ["t", "light or dark"], ["?", "this list"],
+  ["g then s m g o a h", "go to search, memory, graph, sources, APIs, health; w: to the team"], ["t", "light or dark"], ["?", "this list"],
 ];
-const JUMPS: Record<string, string> = { s: "search", m: "memory", g: "graph", o: "sources", a: "apis", h: "health" };
+const JUMPS: Record<string, string> = { s: "search", m: "memory", g: "graph", o: "sources", a: "apis", h: "health", w: TEAM };
 
 function Page(): VNode {
   const place = usePlace();
@@ -47,7 +50,7 @@ function Page(): VNode {
   useEffect(load, []);
   useEffect(() => { if (away) { const timer = setTimeout(load, RETURN_MS); return () => clearTimeout(timer); } return undefined; }, [away]);
   useKeys(() => setHelp(true));
-  const offered = VIEWS.filter(([, , , , toolset]) => !state || isOn(toolset));
+  const offered = VIEWS.filter(([name, , , , toolset]) => (name !== TEAM || state?.is_shared) && (!state || isOn(toolset)));
   const [, title, Shown] = offered.find(([name]) => name === place.view) ?? VIEWS[0]!;
   useEffect(() => {
     document.title = `${place.given["q"] ? `${place.given["q"]} · ` : ""}${title} · Deltos`;

@@ -34,6 +34,7 @@ export interface PageState {
   toolsets: string[];
   level: string;
   csrf: string;
+  is_shared: boolean;
 }
 
 /** One line of a search over everything, as the agent gets it, and where its code lies. */
@@ -123,6 +124,55 @@ export interface CallLog {
   kept: boolean;
   most: number;
   calls: ToolCall[];
+}
+
+/** A named set of projects, those of it that the reader may see. */
+export interface TeamWorkspace {
+  name: string;
+  projects: string[];
+}
+
+/** A worker, when it was heard of last, and the jobs that it carries out. */
+export interface TeamWorker {
+  id: number;
+  seconds_ago: number;
+  jobs: number[];
+}
+
+/** A job that waits, runs or was set aside. */
+export interface TeamJob {
+  id: number;
+  kind: string;
+  subject: string;
+  state: string;
+  failures: number;
+  reason: string;
+}
+
+/** An access token, never its secret. No projects means all; `state` is valid, expired or revoked. */
+export interface TeamToken {
+  id: string;
+  name: string;
+  level: string;
+  projects: string[];
+  created_at: number;
+  expires_at: number;
+  state: string;
+}
+
+/** What servers and workers share by one database; `workers` and `jobs` are for those who may see every project. */
+export interface Team {
+  database: string;
+  sees_all: boolean;
+  workspaces: TeamWorkspace[];
+  workers: TeamWorker[];
+  jobs: TeamJob[];
+  job_total: number;
+}
+
+/** Every access token, newest first. */
+export interface TokenList {
+  tokens: TeamToken[];
 }
 
 /** An observation. */

@@ -46,6 +46,15 @@ class JobRow:
         return f"job {self.id} ({self.kind} {self.subject})" if self.subject else f"job {self.id} ({self.kind})"
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """A worker that was heard of `seconds_ago`, and the jobs that it carries out."""
+
+    id: int
+    seconds_ago: float
+    job_ids: tuple[int, ...]
+
+
 class Jobs(Protocol):
     """The queue as those see it who want something done."""
 
@@ -66,6 +75,9 @@ class Jobs(Protocol):
 
     def has_worker(self) -> bool:
         """Whether any worker was heard of lately."""
+
+    def workers(self) -> list[WorkerRow]:
+        """Every worker that has not ended, or was not found dead yet; the one that was heard of last comes first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,10 @@ class ProjectStore(ProjectFiles, Protocol):
         """The commits of the repository."""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of where answers come from."""
+
+    @property
     def set_aside(self) -> str:
         """The name of a damaged copy in whose place this one was begun; empty when there was none."""
 

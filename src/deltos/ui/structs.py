@@ -43,6 +43,7 @@ class PageState(Struct, frozen=True):
     toolsets: list[str]
     level: str
     csrf: str
+    is_shared: bool
 
 
 class Result(Struct, frozen=True):
@@ -140,6 +141,61 @@ class CallLog(Struct, frozen=True):
     kept: bool
     most: int
     calls: list[ToolCall]
+
+
+class TeamWorkspace(Struct, frozen=True):
+    """A named set of projects, those of it that the reader may see."""
+
+    name: str
+    projects: list[str]
+
+
+class TeamWorker(Struct, frozen=True):
+    """A worker, when it was heard of last, and the jobs that it carries out."""
+
+    id: int
+    seconds_ago: float
+    jobs: list[int]
+
+
+class TeamJob(Struct, frozen=True):
+    """A job that waits, runs or was set aside."""
+
+    id: int
+    kind: str
+    subject: str
+    state: str
+    failures: int
+    reason: str
+
+
+class TeamToken(Struct, frozen=True):
+    """An access token, never its secret. No projects means all; `state` is valid, expired or revoked."""
+
+    id: str
+    name: str
+    level: str
+    projects: list[str]
+    created_at: float
+    expires_at: float
+    state: str
+
+
+class Team(Struct, frozen=True):
+    """What servers and workers share by one database; `workers` and `jobs` are for those who may see every project."""
+
+    database: str
+    sees_all: bool
+    workspaces: list[TeamWorkspace]
+    workers: list[TeamWorker]
+    jobs: list[TeamJob]
+    job_total: int
+
+
+class TokenList(Struct, frozen=True):
+    """Every access token, newest first."""
+
+    tokens: list[TeamToken]
 
 
 class Memo(Struct, frozen=True):

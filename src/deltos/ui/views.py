@@ -24,6 +24,7 @@ from deltos.ui.graph_views import draw_symbol, map_modules, map_symbols
 from deltos.ui.health_views import last_calls, project_health
 from deltos.ui.library_views import list_apis, list_sources
 from deltos.ui.memory_views import change_memory, show_memory
+from deltos.ui.team_views import change_job, list_tokens, show_team
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from deltos.tool import JsonObject, Session
 
 MOST_FAILURES = 100
+TOKENS = "tokens"  # for those who may make some
 # How the tabs of the search narrow it: to toolsets, and to a kind.
 TABS = {
     "": ((), ""),
@@ -86,6 +88,7 @@ def page_state(asked: Asked) -> structs.PageState:
         toolsets=list(asked.app.config.toolsets),
         level="",
         csrf="",
+        is_shared=bool(asked.app.config.database),
     )
 
 
@@ -221,6 +224,8 @@ _VIEWS = {
     "fetch": View(fetch),
     "health": View(project_health),
     "calls": View(last_calls),
+    "team": View(show_team),
+    TOKENS: View(list_tokens),
     "memory": View(show_memory, "memory"),
     "sources": View(list_sources, "docs"),
     "apis": View(list_apis, "apis"),
@@ -228,4 +233,4 @@ _VIEWS = {
     "graph": View(draw_symbol, "graph"),
     "symbols": View(map_symbols, "graph"),
 }
-_CHANGES = {"memory": View(change_memory, "memory")}
+_CHANGES = {"memory": View(change_memory, "memory"), "job": View(change_job)}

@@ -264,7 +264,7 @@ class ProjectIndex:
 
     def _news(self) -> tuple[str, ...]:
         """What happened to the index file itself and was not told yet, and what the list of files lacks."""
-        lacking = tuple(self.store.meta("notes").splitlines())
+        lacking = (*self.store.meta("notes").splitlines(), *self.store.notes)
         aside = self.store.set_aside
         if not aside or aside == self._told_of:
             return lacking

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -94,12 +95,13 @@ class Team:
             (table, list(given)),
         ).fetchall()
         key = given["project"]
-        by_type = {
+        by_type: dict[str, object] = {
             "text": f"x{key}",
             "procrastinate_job_event_type": "started",
             "bytea": f"x{key}".encode(),
             "boolean": False,
             "text[]": [],
+            "timestamp with time zone": datetime.now(UTC),
         }
         values = [given.get(str(name), by_type.get(str(kind), key)) for name, kind in columns]
         names = ", ".join(f'"{name}"' for name, _ in columns)

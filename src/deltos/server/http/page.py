@@ -23,6 +23,7 @@ from deltos.server.http.page_sessions import SESSION_SECONDS, is_same
 from deltos.server.shares import Shares
 from deltos.server.workbench import Failed
 from deltos.ui import structs
+from deltos.ui.views import TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -145,6 +146,8 @@ class Page:
     async def view(self, request: Request, session: PageSession) -> Response:
         """Something to look at."""
         name, given = request.path_params["name"], dict(request.query_params)
+        if name == TOKENS and session.caller.level < _CHANGE_LEVEL:
+            return _problem(403, f"This needs the scope '{_CHANGE_LEVEL.scope}'")
         if any(len(value) > MAX_PARAMETER_CHARACTERS for value in given.values()):
             return _problem(414, "A parameter is too long")
         found = await self._in_thread(_show, name, given, session.caller)

@@ -201,6 +201,11 @@ class Database:
             self._bound.told[connection] = (Rights(), "")  # a transaction that is taken back takes this back too
 
     @property
+    def is_in_transaction(self) -> bool:
+        """Whether this thread has a snapshot or a transaction here."""
+        return self._open_here() is not None
+
+    @property
     def is_bound(self) -> bool:
         """Whether row-level security holds for us: it does not for the owner of the tables."""
         return bool(self.query("SELECT coalesce(row_security_active(to_regclass('project')), false)")[0][0])

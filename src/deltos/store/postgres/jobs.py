@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deltos.confinement import whole_store
 from deltos.errors import NotFound, StoreBusy
-from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRow, Order
+from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRow, Order, WorkerRow
 from deltos.store.postgres.database import Migration
 from deltos.store.postgres.rights import SERVER, protected
 from deltos.store.postgres.rows import check_text
@@ -124,6 +124,14 @@ class PostgresJobs:
     def has_worker(self) -> bool:
         alive = "SELECT 1 FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s) LIMIT 1"
         return bool(self._database.query(alive, (_LATELY_SECONDS,)))
+
+    @whole_store()
+    def workers(self) -> list[WorkerRow]:
+        sql = """SELECT worker.id, extract(epoch FROM now() - last_heartbeat)::double precision,
+                 array(SELECT job.id FROM procrastinate_jobs AS job
+                       WHERE job.worker_id = worker.id AND status = 'doing' ORDER BY job.id)
+                 FROM procrastinate_workers AS worker ORDER BY last_heartbeat DESC"""
+        return [WorkerRow(row[0], row[1], tuple(row[2])) for row in self._database.query(sql)]
 
     # --- for workers
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.replicas import Replicas
 
     Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
@@ -77,13 +78,17 @@ class PostgresProject:
     keeps_contents = True
     set_aside = ""  # nothing is: a damaged database is its administrator's to mend
 
-    def __init__(self, database: Database, name: str, root: str = "") -> None:
+    def __init__(self, database: Database, name: str, root: str = "", replicas: Replicas | None = None) -> None:
         self.name = name
         self._database = database
-        self.tables = ProjectTables(database, name, root)
+        self.tables = ProjectTables(database, name, root, replicas)
         self.code = PostgresCode(self.tables)
         self.graph = PostgresGraph(self.tables)
         self.history = PostgresHistory(self.tables)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.tables.replicas.notes() if self.tables.replicas else ()
 
     @contextmanager
     def writing(self) -> Iterator[PostgresProjectWriter]:
@@ -190,7 +195,9 @@ class PostgresProjectWriter:
 
     def _begin(self) -> None:
         # One at a time writes to a project; who waits longer than our patience is told that it is busy.
-        row = self.connection.execute("SELECT 1 FROM project WHERE id = %s FOR UPDATE", (self._tables.key,)).fetchone()
+        # The count tells a standby that has seen this transaction from one that has not.
+        counted = "UPDATE project SET version = version + 1 WHERE id = %s RETURNING version"
+        row = self.connection.execute(counted, (self._tables.key,)).fetchone()
         if row is None:
             raise StoreError(f"{self._tables.name} was forgotten meanwhile", hint="Ask again: it is then indexed anew.")
         protect_blobs(self._tables.database, self.connection)

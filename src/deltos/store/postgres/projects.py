@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.store.postgres.database import Database
+    from deltos.store.postgres.replicas import Replicas
 
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors place node
              symbol edge mention import fact stale past_commit past_file past_touch past_name past_vectors""".split()
@@ -32,8 +33,9 @@ class PostgresProjects:
 
     keep_contents = True
 
-    def __init__(self, opened: Callable[[], Database]) -> None:
+    def __init__(self, opened: Callable[[], Database], replicas: Replicas | None = None) -> None:
         self._opened = opened
+        self._replicas = replicas
 
     @cached_property
     def _database(self) -> Database:
@@ -41,7 +43,7 @@ class PostgresProjects:
         return self._opened().beside()
 
     def store_of(self, root: Path) -> PostgresProject:
-        return PostgresProject(self._opened().beside(), project_name(root), root_text(root))
+        return PostgresProject(self._opened().beside(), project_name(root), root_text(root), self._replicas)
 
     def known(self) -> list[KnownIndex]:
         query = self._database.query

@@ -92,18 +92,15 @@ def tell(connection: Connection, rights: Rights, keys: str | None) -> str:
 
 # ---------------------------------------------------------------------- the rules of tables
 
-_ALL = "(SELECT coalesce(current_setting('deltos.everything', true), '') = 'on')"
-_ALL_MEMORIES = (
-    "(SELECT coalesce(current_setting('deltos.everything', true), '') = 'on'"
-    " OR coalesce(current_setting('deltos.memories', true), '') = '*')"
-)
+_ALL = "coalesce(current_setting('deltos.everything', true), '') = 'on'"
+_ALL_MEMORIES = f"{_ALL} OR coalesce(current_setting('deltos.memories', true), '') = '*'"
 _KEYS = "(SELECT coalesce(nullif(current_setting('deltos.projects', true), ''), '{}')::bigint[])::bigint[]"
 _REMEMBERED = "(SELECT remembered_projects())::bigint[]"
 _SOURCES = "(SELECT shown_sources())::integer[]"
 _APIS = "(SELECT shown_apis())::integer[]"
 
-# Conditions in sub-selects are evaluated once for each statement, not for each row.
-BY_PROJECT = f"{_ALL} OR project = ANY({_KEYS})"
+# What is in a sub-select is evaluated once for each statement, not for each row: searches read thousands.
+BY_PROJECT = f"(SELECT {_ALL}) OR project = ANY({_KEYS})"
 """Rows of code, graph and history: `project` is the key of a project."""
 
 BY_ROOT = f"{_ALL} OR is_below(root)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from deltos.errors import StoreError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.store.postgres.database import Connection, Database
+    from deltos.store.postgres.replicas import Replicas
 
 REGISTRY_001 = Migration(
     "registry-001-projects",
@@ -39,8 +40,9 @@ def project_name(root: Path) -> str:
 class ProjectTables:
     """The rows of one project. Reads see what this thread has written and not kept yet."""
 
-    def __init__(self, database: Database, name: str, root: str = "") -> None:
+    def __init__(self, database: Database, name: str, root: str = "", replicas: Replicas | None = None) -> None:
         self.database = database
+        self.replicas = replicas
         self.name = name
         self._root = root
         self._local = threading.local()
@@ -71,14 +73,28 @@ class ProjectTables:
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one query."""
         self._flush()
-        return self.database.query(sql, values)
+        return self._reading().query(sql, values)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Queries that see one and the same state."""
+        """Queries that see one and the same state: a standby's, where one has all that was written."""
         self._flush()
-        with self.database.snapshot() as connection:
-            yield connection
+        with ExitStack() as opened:
+            if self._reading() is self.database and (standby := self._standby(opened)):
+                self._local.reading = standby
+                opened.callback(setattr, self._local, "reading", None)
+            with self._reading().snapshot() as connection:
+                yield connection
+
+    def _reading(self) -> Database:
+        """The database that this thread has a snapshot of, or the primary."""
+        return getattr(self._local, "reading", None) or self.database
+
+    def _standby(self, opened: ExitStack) -> Database | None:
+        if not self.replicas or self.database.is_in_transaction:
+            return None
+        rows = self.database.query("SELECT version FROM project WHERE id = %s", (self.key,))
+        return self.replicas.read(opened, self.key, rows[0][0]) if rows else None
 
     @contextmanager
     def writing(self, flush: Callable[[], None]) -> Iterator[None]:

@@ -98,6 +98,10 @@ class SqliteProject:
         self.history = SqliteHistory(self.database)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def set_aside(self) -> str:
         aside = self.database.set_aside
         return aside.name if aside else ""

@@ -1,0 +1,394 @@
+"""Whether anybody is shown what he may not see: random questions by people with different rights.
+
+python -m benchmarks.team_rights [--questions 5000] [--repositories 50] [--people 24] [--seed 20]
+
+Repositories are slices of the standard library's real files. Each has a word that people ask by, and beside every
+place of it a secret word that no question has: in code, names of files, documentation, an API, a commit and a memory; a
+folder inside has a pair of its own. Whoever is shown a secret of what he may not see was shown a leak. Rights are those
+of tokens: projects, one folder of a project, workspaces, or everything. Two real servers answer over one real
+PostgreSQL, which they reach as a role that row-level security holds; each question goes to either, in one session.
+
+Then the same questions run with the application's own checks off, inside one process: what the database alone holds.
+The cost: the same searches as the owner, whom row-level security does not hold, as the role, and as the role for a
+caller with rights to two projects.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import string
+import sys
+import sysconfig
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import psycopg
+from tests.calling import Desk
+from tests.postgres_server import empty_database, role_url, server
+from tests.repositories import git, write_files
+from tests.server.over_http.served import Served, tool_call
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.confinement import Confinement, confined
+from deltos.domains.docs.library import NewSource
+from deltos.errors import DeltosError
+from deltos.open_stores import open_tokens, open_workspaces
+from deltos.server.access import WORKSPACE_PREFIX, Level, Tokens
+from deltos.workspace.identity import memories_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.server.raw import JsonObject
+
+FILES_PER_PLACE = 3
+INNER_EVERY = 5
+ASKING_AT_ONCE = 6
+LINES_PER_FILE = 120
+COST_QUESTIONS = 60
+API = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
+
+Question = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository, or the folder inside it, with the word that it is asked by and its secret."""
+
+    root: Path
+    word: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository: its top, and in some a folder inside with rights of its own."""
+
+    top: Place
+    inner: Place | None
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return (self.top, self.inner) if self.inner else (self.top,)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a token."""
+
+    roots: tuple[Path, ...]  # none: everything
+    token: str
+    secrets: frozenset[str]
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Team:
+    """Repositories in one database, and people with tokens."""
+
+    def __init__(self, folder: Path, random_: random.Random, repositories: int, people: int) -> None:
+        self.folder = folder
+        self.random = random_
+        self.owner = empty_database()
+        self.database = role_url()
+        self.config = Config(folder / "home", database=self.database)
+        sources = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
+        self.repositories = [self._repository(n, sources) for n in range(repositories)]
+        self.secrets = {place.secret: place for each in self.repositories for place in each.places}
+        self._index()
+        self.people = [self._person(n) for n in range(people)]
+
+    def _word(self, start: str) -> str:
+        return start + "".join(self.random.choices(string.ascii_lowercase, k=9))
+
+    def _repository(self, number: int, sources: Sequence[Path]) -> Repository:
+        root = self.folder / "served" / f"repo{number:02d}"
+        top = Place(root, self._word("ask"), self._word("sec"))
+        inner = None if number % INNER_EVERY else Place(root / "inner", self._word("ask"), self._word("sec"))
+        git_root(root)
+        for place in filter(None, (top, inner)):
+            write_files(place.root, _files(place, self.random.sample(sources, FILES_PER_PLACE)))
+            git(root, "add", "--all")
+            git(root, "commit", "--quiet", f"--message=Let {place.word} work with {place.secret}")
+        return Repository(top, inner)
+
+    def _index(self) -> None:
+        with closing(App(self.config)) as app:
+            for each in self.repositories:
+                for place in each.places:
+                    index = app.domains.projects.at(place.root)
+                    index.index()
+                    index.catch_up(wait_seconds=60.0)
+                    for name in ("docs", "api.yaml"):
+                        new = NewSource(str(place.root / name), f"{place.word}-{name[:3]}", place.root, (place.root,))
+                        for source in app.domains.docs.library.add(new).sources:
+                            app.domains.docs.library.crawls.run(source.id, lambda: None)
+                    desk = Desk(app.tools(), place.root)
+                    desk.call("remember", text=f"We decided that {place.word} keeps {place.secret} in step")
+
+    def _person(self, number: int) -> Person:
+        roots: list[Path] = []
+        granted: list[str] = []
+        if number:
+            most = min(10, len(self.repositories))
+            chosen = self.random.sample(self.repositories, self.random.randint(1, most))
+            roots = [self.random.choice(each.places).root for each in chosen]
+            granted = [str(root) for root in roots]
+            if number % 3 == 0:
+                name = f"team{number}"
+                with closing(open_workspaces(self.config.home, self.database)) as workspaces:
+                    workspaces.add(name, granted)
+                granted = [f"{WORKSPACE_PREFIX}{name}"]
+        with closing(open_tokens(self.config.home, self.database)) as store:
+            _, token = Tokens(store, time.time).create(f"p{number}", Level.READ, granted, None)
+        seen = {
+            secret
+            for secret, place in self.secrets.items()
+            if not roots or any(place.root.is_relative_to(root) for root in roots)
+        }
+        return Person(tuple(roots), token, frozenset(seen))
+
+    # ------------------------------------------------------------------ questions
+
+    def question(self, ids: Sequence[str]) -> Question:
+        """A question about any place, whoever asks it."""
+        choice = self.random.choice
+        place = choice(choice(self.repositories).places)
+        words = choice(
+            (place.word, f"{place.word} handler", f"how does {place.word} keep in step", "decided keeps step")
+        )
+        project = choice(("", "*", place.root.name, str(place.root), place.root.parent.name, "team3", "team6"))
+        return choice(
+            (
+                ("search_code", {"query": words, "project_id": project, "limit": 20}),
+                ("search_code", {"query": f"{place.word}_handler_1", "project_id": project}),
+                ("search", {"query": words, "limit": 20} | ({"project_id": project} if project else {})),
+                ("search", {"query": words, "scope": [choice(("memory", "docs", "apis", "history", "code"))]}),
+                ("search_docs", {"query": words}),
+                ("search_docs", {"query": words, "source": f"{place.word}-doc"}),
+                ("find_symbol", {"symbol": f"{place.word}_handler_1", "project_path": str(place.root)}),
+                ("find_references", {"symbol": f"{place.word}_handler_1", "project_path": choice(("*", project))}),
+                ("get_impact", {"symbol": f"{place.word}_handler_1", "project_path": str(place.root)}),
+                ("get_context", {"symbol": f"{place.word}_handler_1", "project_path": str(place.root)}),
+                ("get_stats", {"project_path": choice((str(place.root), "*"))}),
+                ("list_sources", {}),
+                ("list_apis", {"filter": place.word[:6]}),
+                ("get_api_endpoints", {"api_name": f"{place.word}-api"}),
+                ("crawl_status", {"source": f"{place.word}-doc"}),
+                ("fetch", {"id": choice(ids)} if ids else {"id": "x"}),
+                ("get_observations", {"ids": [choice(ids)]} if ids else {"ids": ["x"]}),
+            )
+        )
+
+    def leaks(self, person: Person, answer: str) -> list[str]:
+        """The secrets in an answer that the person may not see."""
+        return [secret for secret in self.secrets if secret not in person.secrets and secret in answer]
+
+
+def git_root(root: Path) -> None:
+    """An empty repository."""
+    root.mkdir(parents=True)
+    git(root, "init", "--quiet", "--initial-branch=main")
+
+
+def _files(place: Place, sources: Sequence[Path]) -> dict[str, str]:
+    """Real files with the words of a place among them."""
+    files = {
+        "docs/guide.md": f"# Guide to {place.word}\n\nThe {place.word} keeps {place.secret} in step with the rest.\n",
+        "api.yaml": API % (f"{place.word}-api", place.word, f"{place.word} of {place.secret}"),
+        f"{place.secret}_uses.py": f"from {place.secret}_0 import {place.word}_handler_1\n\n{place.word}_handler_1()\n",
+    }
+    for n, source in enumerate(sources):
+        lines = source.read_text("utf-8", "replace").splitlines()[:LINES_PER_FILE]
+        added = f'def {place.word}_handler_{n + 1}():\n    """Let {place.word} keep {place.secret}."""\n'
+        files[f"{place.secret}_{n}.py"] = "\n".join(f"# {line}" for line in lines) + f"\n\n{added}    return 1\n"
+    return files
+
+
+def all_ids(team: Team) -> list[str]:
+    """Ids of what everybody has, as one who may see everything is told them."""
+    with psycopg.connect(team.owner) as connection:
+        observations = [str(row[0]) for row in connection.execute("SELECT id FROM deltos.observation")]
+    codes = [f"code:{each.top.secret}_0.py#{each.top.word}_handler_1" for each in team.repositories]
+    return [*observations, *codes]
+
+
+# ---------------------------------------------------------------------- over HTTP
+
+
+def ask_over_http(team: Team, questions: int) -> None:
+    """Ask two servers, and print who was shown what."""
+    served = team.folder / "served"
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(served), "--http", "127.0.0.1:0"]
+    servers = [
+        Served([*command, "--require-token", "--rate", "0"], team.config.home, DELTOS_DATABASE=team.database)
+        for _ in range(2)
+    ]
+    try:
+        sessions = [servers[0].open_session({"Authorization": f"Bearer {person.token}"}) for person in team.people]
+        ids = all_ids(team)
+        counts, leaked, times = Counter[str](), Counter[str](), list[float]()
+        asked = [(n, team.random.randrange(len(team.people)), team.question(ids)) for n in range(questions)]
+
+        def ask(each: tuple[int, int, Question]) -> tuple[int, Question, JsonObject]:
+            n, number, (name, arguments) = each
+            started = time.perf_counter()
+            reply = servers[n % 2].post(tool_call(name, **arguments), sessions[number])
+            times.append(1000 * (time.perf_counter() - started))
+            return number, (name, arguments), reply.message
+
+        with ThreadPoolExecutor(ASKING_AT_ONCE) as threads:
+            for number, question, message in threads.map(ask, asked):
+                answer = json.dumps(message, ensure_ascii=False)
+                _count(counts, leaked, team, team.people[number], question, answer, has_result="result" in message)
+    finally:
+        for each in servers:
+            each.dismiss()
+    print("\n| two servers, all checks on | |\n|---|--:|")
+    _print(counts, leaked, len(team.people))
+    print(f"| p50 / p95 of an answer | {_quantile(times, 50):.0f} / {_quantile(times, 95):.0f} ms |")
+
+
+def _count(
+    counts: Counter[str],
+    leaked: Counter[str],
+    team: Team,
+    person: Person,
+    question: Question,
+    answer: str,
+    *,
+    has_result: bool,
+) -> None:
+    name, arguments = question
+    for given in (text for value in arguments.values() for text in (value if isinstance(value, list) else [value])):
+        answer = answer.replace(str(given), "?")  # what the asker said himself
+    counts["questions"] += 1
+    counts["answered"] += has_result
+    counts["answers with secrets that the asker may see"] += any(secret in answer for secret in person.secrets)
+    if found := team.leaks(person, answer):
+        leaked[name] += 1
+        print(f"LEAK {name}: {found[:3]}\n{answer[:800]}", file=sys.stderr)
+
+
+def _print(counts: Counter[str], leaked: Counter[str], people: int) -> None:
+    rows = ("questions", "answered", "answers with secrets that the asker may see")
+    print(f"| people | {people} |")
+    for row in rows:
+        print(f"| {row} | {counts[row]:,} |")
+    print(f"| **leaks** | **{leaked.total()}**{f' ({dict(leaked)})' if leaked else ''} |")
+
+
+# ---------------------------------------------------------------------- the database alone
+
+
+def ask_without_checks(team: Team, questions: int) -> None:
+    """Ask with the application's own checks off: what is left holds by row-level security alone."""
+    counts, leaked = Counter[str](), Counter[str]()
+    confinements = [Confinement(person.roots, memories_of(person.roots)) for person in team.people[1:]]
+    ids = all_ids(team)
+    off = [mock.patch.object(Confinement, name, return_value=True) for name in ("admits", "admits_memory")]
+    with closing(App(team.config)) as app:
+        tools = app.tools()
+        for patch in off:
+            patch.start()
+        for _ in range(questions):
+            number = team.random.randrange(len(confinements))
+            person, (name, arguments) = team.people[number + 1], team.question(ids)
+            if name in ("find_symbol", "get_context"):  # their lines come from the disk, which no database holds
+                continue
+            with confined(confinements[number]):
+                try:
+                    answer = Desk(tools, person.roots[0]).call(name, **arguments).text
+                except DeltosError as error:
+                    answer = f"Error: {error}"
+            _count(counts, leaked, team, person, (name, arguments), answer, has_result=not answer.startswith("Error"))
+        for patch in off:
+            patch.stop()
+    print("\n| one process, the application's checks off | |\n|---|--:|")
+    _print(counts, leaked, len(team.people) - 1)
+
+
+# ---------------------------------------------------------------------- the cost
+
+
+def measure_cost(team: Team) -> None:
+    """The CPU of a search, here and in the server, with and without row-level security."""
+    places = [each.top for each in team.repositories]
+    first, second = places[0], places[1]
+    asked = [f"how does {place.word} keep in step" for place in (first, second)] * (COST_QUESTIONS // 2)
+    two = Confinement((first.root, second.root), memories_of((first.root, second.root)))
+    ways: dict[str, tuple[str, Confinement | None]] = {
+        "owner: not held by row-level security": (team.owner, None),
+        "role, everything": (team.database, None),
+        "role, a caller with two projects": (team.database, two),
+    }
+    print("\n| search_code in one of the projects | CPU, server process | CPU, PostgreSQL | p50 |\n|---|--:|--:|--:|")
+    for name, (url, confinement) in ways.items():
+        with closing(App(Config(team.config.home, database=url))) as app:
+            desks = [Desk(app.tools(), place.root) for place in (first, second)]
+
+            def ask(n: int) -> None:
+                with confined(confinement):  # noqa: B023 (called within this round)
+                    desks[n % 2].call("search_code", query=asked[n])  # noqa: B023
+
+            for n in range(20):
+                ask(n)
+            own, theirs, times = time.process_time(), server_cpu_seconds(), list[float]()
+            for n in range(len(asked)):
+                started = time.perf_counter()
+                ask(n)
+                times.append(1000 * (time.perf_counter() - started))
+            own = 1000 * (time.process_time() - own) / len(asked)
+            theirs = 1000 * (server_cpu_seconds() - theirs) / len(asked)
+        print(f"| {name} | {own:.1f} ms | {theirs:.1f} ms | {statistics.median(times):.0f} ms |", flush=True)
+
+
+def server_cpu_seconds() -> float:
+    """What all processes of the database have taken that are connected now."""
+    with psycopg.connect(server().url) as connection:
+        found = connection.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'").fetchall()
+    return sum(_cpu_seconds(row[0]) for row in found)
+
+
+def _cpu_seconds(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _quantile(times: Sequence[float], percent: int) -> float:
+    return sorted(times)[min(len(times) - 1, len(times) * percent // 100)]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=5_000)
+    parser.add_argument("--unchecked", type=int, default=1_500)
+    parser.add_argument("--repositories", type=int, default=50)
+    parser.add_argument("--people", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=20)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        team = Team(Path(folder).resolve(), random.Random(given.seed), given.repositories, given.people)
+        print(f"{given.repositories} repositories, each with a folder of its own rights; seed {given.seed}", flush=True)
+        measure_cost(team)
+        ask_without_checks(team, given.unchecked)
+        ask_over_http(team, given.questions)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Searches are read from a real streaming standby, never from one that lacks what was written, and go on without it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.confinement import Confinement, confined
+from tests.calling import Desk
+from tests.postgres_server import DATABASE, ROLE, ROLE_PASSWORD, Server, empty_database, role_url, server
+from tests.repositories import make_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+
+PATIENCE_SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def standby() -> Iterator[Server]:
+    """A copy of the test server's data that follows it."""
+    running = Server.standby_of(server())
+    yield running
+    running.stop()
+
+
+def standby_url(standby: Server) -> str:
+    return f"postgresql://{ROLE}:{ROLE_PASSWORD}@127.0.0.1:{standby.port}/{DATABASE}"
+
+
+def replaying(standby: Server, *, on: bool) -> None:
+    """Let the standby stop where it is, or go on and catch up."""
+    with psycopg.connect(standby.url, autocommit=True) as connection:
+        connection.execute("SELECT pg_wal_replay_resume()" if on else "SELECT pg_wal_replay_pause()")
+    if on:
+        catch_up(standby)
+
+
+def catch_up(standby: Server) -> None:
+    with psycopg.connect(server().url, autocommit=True) as primary, psycopg.connect(standby.url) as follower:
+        row = primary.execute("SELECT pg_current_wal_lsn()").fetchone()
+        until = time.monotonic() + PATIENCE_SECONDS
+        while follower.execute("SELECT pg_last_wal_replay_lsn() < %s", row).fetchone() == (True,):
+            follower.rollback()
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
+class Asked:
+    """A project, and where its searches are read."""
+
+    def __init__(self, app: App, root: Path) -> None:
+        self._desk = Desk(app.tools(), root)
+        self.index = app.domains.projects.at(root)
+
+    def text(self, query: str) -> str:
+        return self._desk.call("search_code", query=query).text
+
+    def port(self) -> int:
+        with self.index.store.code.snapshot() as connection:
+            return int(connection.info.port)  # type: ignore[attr-defined]
+
+
+def test_a_search_is_read_from_the_standby_unless_that_lags_behind_or_is_gone(
+    standby: Server, tmp_path: Path, workers: Workers
+) -> None:
+    empty_database()
+    url, root = role_url(), tmp_path / "served" / "shop"
+    other = make_repository(tmp_path / "served" / "other", {"zeppelin.py": "def of_zeppelin(): ...\n"})
+    make_repository(root, {"walrus.py": "def of_walrus(): ...\n"})
+    config = Config(tmp_path / "home", database=url, standbys=(standby_url(standby),))
+    with closing(App(config, workers=workers)) as app:
+        asked = Asked(app, root)
+        asked.index.index()
+        app.domains.projects.at(other).index()
+        catch_up(standby)
+        assert asked.port() == standby.port
+        assert "walrus.py" in asked.text("of_walrus")
+        with confined(Confinement((root,), {})):  # the standby holds callers to their rights too
+            assert asked.port() == standby.port
+            with asked.index.store.code.snapshot() as connection:
+                found = connection.execute("SELECT DISTINCT project FROM file").fetchall()  # type: ignore[attr-defined]
+            assert found == [(asked.index.store.tables.key,)]  # type: ignore[attr-defined]
+
+        replaying(standby, on=False)
+        (root / "later.py").write_text("def of_narwhal(): ...\n")
+        asked.index.index()
+        assert asked.port() == server().port
+        assert "later.py" in asked.text("of_narwhal")
+        replaying(standby, on=True)
+        assert asked.port() == standby.port
+        assert "later.py" in asked.text("of_narwhal")
+
+        standby.kill()
+        assert "later.py" in asked.text("of_narwhal")
+        assert asked.port() == server().port
+        told = asked.text("of_narwhal")
+        assert f"127.0.0.1:{standby.port}/{DATABASE} cannot be read from; the primary answers" in told
+        assert ROLE_PASSWORD not in told
+        standby.start()
