@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import signal
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import procrastinate
+
 from deltos.cli.main import main
 from deltos.store.jobs import INDEX, RUNNING, SET_ASIDE, WAITING, Order
+from deltos.store.postgres.jobs import JOBS_001
+from deltos.store.postgres.project import claim_key
 from deltos.store.postgres.projects import PostgresProjects
+from deltos.store.postgres.tables import project_name
 from tests.postgres_server import PASSWORD, server
 from tests.workers.running import held_back, job_of, opened, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import pytest
 
@@ -152,6 +157,41 @@ def test_a_job_that_kills_its_workers_is_set_aside(
     found = job_of(jobs, job.id)
     assert found is not None
     assert (found.state, found.failures) == (SET_ASIDE, 2)
+
+
+def test_a_worker_that_is_cut_off_in_the_middle_loses_its_job_and_lives_on(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root, other = project(tmp_path), project(tmp_path, "other")
+    database, jobs = queue
+    store = PostgresProjects(lambda: database).store_of(root)
+    job = jobs.add(Order(INDEX, str(root)))
+    with store.writing():  # the worker waits for that, and holds the claim to the project meanwhile
+        first = worker()
+        until(partial(first.says, "is taken"))
+        until(lambda: not _may_claim(url, root))
+        first.process.send_signal(signal.SIGSTOP)
+    second = worker()
+    until(lambda: jobs.every() == [], lambda: second.lines)
+    assert second.says("is queued again: its worker died, or was cut off, while it ran")
+    assert second.says(f"{job.told()} is done")
+    assert indexed_files(url) == {root: 1}
+    second.kill()
+    first.process.send_signal(signal.SIGCONT)
+    jobs.add(Order(INDEX, str(other)))
+    until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
+    assert not first.says(f"{job.told()} is done"), first.lines  # its connections were cut
+    until(lambda: jobs.every() == [], lambda: (first.lines, jobs.every()))
+
+
+def _may_claim(url: str, root: Path) -> bool:
+    with opened(url) as (database, _), database.claim(claim_key(project_name(root))) as is_held:
+        return is_held
+
+
+def test_the_tables_of_the_queue_are_those_of_the_installed_release() -> None:
+    installed = (Path(procrastinate.__file__).parent / "sql" / "schema.sql").read_text("utf-8")
+    assert JOBS_001.sql.endswith(installed)
 
 
 def test_a_worker_outlives_a_restart_of_the_database(

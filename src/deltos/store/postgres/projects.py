@@ -65,6 +65,7 @@ class PostgresProjects:
                 counts.get(key, 0),
                 failures[key],
                 facts[key].get(HISTORY_SUMMARY, ""),
+                has_contents=True,
             )
             for key in keys
         ]
