@@ -136,6 +136,14 @@ def open_jobs(database: str) -> Jobs:
     return PostgresJobs(lambda: shared_database(database, "jobs"))
 
 
+def address_of_worker(database: str) -> str:
+    """The address of a database by which its server tells this worker's connections from all others."""
+    with _driver():
+        from deltos.store.postgres.jobs import named_for_worker
+
+    return named_for_worker(database)
+
+
 def take_jobs(database: str, work: Work, settings: WorkerSettings) -> None:
     """Take jobs from the queue until told to end."""
     with _driver():

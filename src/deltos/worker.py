@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.app import App
 from deltos.confinement import Confinement, confined
 from deltos.errors import Cancelled, DeltosError, StoreBusy
-from deltos.open_stores import open_jobs, take_jobs
+from deltos.open_stores import address_of_worker, open_jobs, take_jobs
 from deltos.store.jobs import CRAWL, EMBED, INDEX, LOOK, SWEEP, Order, Work
 
 if TYPE_CHECKING:
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 def run_worker(config: Config, settings: WorkerSettings, say: Callable[[str], None]) -> None:
     """Take jobs from the database's queue until told to end."""
-    jobs = open_jobs(config.database)
-    app = App(replace(config, indexing="server"))  # a worker does itself what others leave to it
+    database = address_of_worker(config.database)
+    jobs = open_jobs(database)
+    app = App(replace(config, database=database, indexing="server"))  # a worker does itself what others leave to it
     try:
-        take_jobs(config.database, _Duties(app, jobs, say).work(), settings)
+        take_jobs(database, _Duties(app, jobs, say).work(), settings)
     finally:
         app.close()
 

@@ -145,6 +145,19 @@ def test_contents_follow_their_files_and_what_is_skipped_is_not_kept(
     assert kept(database) - {ignores} == {digest_of("pass\n")}
 
 
+def test_a_project_whose_contents_are_missing_is_read_again(
+    served: Callable[[], App], database: Database, tmp_path: Path
+) -> None:
+    index = served().domains.projects.at(shop(tmp_path))
+    index.index()
+    with database.write() as connection:
+        connection.execute("DELETE FROM blob")
+    served().domains.projects.stores.sweep()
+    assert index.is_behind()
+    index.index()
+    assert kept(database) == {digest_of(ORDERS)}
+
+
 def test_what_is_being_written_is_not_swept_away(database: Database, tmp_path: Path) -> None:
     data = b"half = 'written'\n"
     digest = hashlib.sha256(data).digest()

@@ -122,6 +122,27 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
     until(lambda: queue[1].every() == [], lambda: second.lines)
 
 
+def test_a_worker_ends_soon_even_where_its_crawl_does_not_notice(
+    app: App, root: Path, site: Site, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+) -> None:
+    going_on = threading.Event()
+
+    def slow(_headers: dict[str, str]) -> Page:
+        going_on.wait(60)
+        return Page(b"")
+
+    site.pages["/"] = slow
+    Desk(app.tools(), root).call("add_source", url=f"{site.url}/", name="guide")
+    running = worker(DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
+    until(lambda: site.asked["/"], lambda: running.lines)
+    running.process.terminate()
+    assert running.process.wait(20.0) == 0
+    assert not going_on.is_set()
+    (job,) = [job for job in queue[1].every() if job.kind == CRAWL]
+    assert (job.state, job.failures) == (WAITING, 0)
+    going_on.set()
+
+
 def test_indexing_needs_no_room_on_the_disk_of_the_worker(
     app: App, root: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import signal
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import procrastinate
+
 from deltos.cli.main import main
-from deltos.store.jobs import INDEX, RUNNING, SET_ASIDE, WAITING, Order
+from deltos.store.jobs import INDEX, LOOK, RUNNING, SET_ASIDE, WAITING, Order
+from deltos.store.postgres.jobs import JOBS_001
 from deltos.store.postgres.projects import PostgresProjects
 from tests.postgres_server import PASSWORD, server
 from tests.workers.running import held_back, job_of, opened, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import pytest
 
@@ -106,6 +109,24 @@ def test_two_workers_do_each_of_many_jobs_exactly_once(
     assert indexed_files(url) == dict.fromkeys(roots, 1)
 
 
+def test_workers_notice_themselves_that_a_checkout_has_changed(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    _, jobs = queue
+    jobs.add(Order(INDEX, str(root)))
+    assert worker("--once").end() == 0
+    (root / "more.py").write_text("MORE = 1\n")
+    for _ in range(2):  # the second finds files that were too young to be trusted, and no others
+        jobs.add(Order(LOOK))
+        assert worker("--once").end() == 0
+    assert indexed_files(url) == {root: 2}
+    jobs.add(Order(LOOK))
+    last = worker("--once")
+    assert last.end() == 0
+    assert not last.says("(index"), last.lines
+
+
 def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
     queue: tuple[Database, PostgresJobs],
     url: str,
@@ -152,6 +173,43 @@ def test_a_job_that_kills_its_workers_is_set_aside(
     found = job_of(jobs, job.id)
     assert found is not None
     assert (found.state, found.failures) == (SET_ASIDE, 2)
+
+
+def test_a_worker_that_is_cut_off_in_the_middle_loses_its_job_and_lives_on(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root, other = project(tmp_path), project(tmp_path, "other")
+    database, jobs = queue
+    store = PostgresProjects(lambda: database).store_of(root)
+    job = jobs.add(Order(INDEX, str(root)))
+    with store.writing():  # the worker waits for that, and holds the claim to the project meanwhile
+        first = worker()
+        until(partial(first.says, "is taken"))
+        until(lambda: _a_worker_waits(url))
+        first.process.send_signal(signal.SIGSTOP)
+    second = worker()
+    until(lambda: jobs.every() == [], lambda: second.lines)
+    assert second.says("is queued again: its worker died, or was cut off, while it ran")
+    assert second.says(f"{job.told()} is done")
+    assert indexed_files(url) == {root: 1}
+    second.kill()
+    first.process.send_signal(signal.SIGCONT)
+    jobs.add(Order(INDEX, str(other)))
+    until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
+    assert not first.says(f"{job.told()} is done"), first.lines  # its connections were cut
+    until(lambda: jobs.every() == [], lambda: (first.lines, jobs.every()))
+
+
+def _a_worker_waits(url: str) -> bool:
+    """Whether a worker has come to where it writes, and waits for another who does."""
+    sql = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'deltos worker%%' AND wait_event_type = 'Lock'"
+    with opened(url) as (database, _):
+        return bool(database.query(sql))
+
+
+def test_the_tables_of_the_queue_are_those_of_the_installed_release() -> None:
+    installed = (Path(procrastinate.__file__).parent / "sql" / "schema.sql").read_text("utf-8")
+    assert JOBS_001.sql.endswith(installed)
 
 
 def test_a_worker_outlives_a_restart_of_the_database(

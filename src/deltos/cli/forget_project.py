@@ -53,7 +53,9 @@ def _forget(arguments: argparse.Namespace) -> int:
 
 
 def _gc(arguments: argparse.Namespace) -> int:
-    return _remove(superfluous(_stores()), arguments)
+    stores = _stores()
+    stores.sweep()
+    return _remove(superfluous(stores), arguments)
 
 
 def _stores() -> ProjectStores:
@@ -71,9 +73,12 @@ class Removal:
 
 
 def superfluous(stores: ProjectStores) -> list[Removal]:
-    """What nobody can need any more: indexes of folders that are gone, and damaged ones."""
+    """What nobody can need any more: indexes of folders that are gone, and damaged ones.
+
+    A project that can be shown without its folder may have it on another machine.
+    """
     indexes = stores.known()
-    gone = [_removal(stores, index, indexes) for index in indexes if not index.root.is_dir()]
+    gone = [_removal(stores, index, indexes) for index in indexes if not index.root.is_dir() and not index.has_contents]
     damaged = [
         Removal(f"{Path(aside.place).name} (damaged, set aside)", aside.size_bytes, _remover(stores, aside.place))
         for aside in stores.set_aside()

@@ -102,4 +102,6 @@ def _when(index: KnownIndex) -> str:
 
 
 def _gone(index: KnownIndex) -> str:
-    return "" if index.root.is_dir() else "  (folder is gone)"
+    if index.root.is_dir():
+        return ""
+    return "  (folder is not on this machine)" if index.has_contents else "  (folder is gone)"

@@ -32,7 +32,8 @@ def add_commands(subparsers: Subparsers) -> None:
         worker,
         "--heartbeat",
         round(_USUAL.heartbeat_seconds),
-        "seconds between signs of life; after three that are missing, others take over",
+        "seconds between signs of life, 1 to 20; after three that are missing, others take over",
+        most=20,
     )
     _add_number(worker, "--attempts", _USUAL.attempts, "failures after which a job is set aside")
     _add_number(
@@ -51,8 +52,8 @@ def add_commands(subparsers: Subparsers) -> None:
         verb.add_argument("job", type=number_in(1), help="its number, as `deltos jobs list` shows it")
 
 
-def _add_number(verb: argparse.ArgumentParser, name: str, default: int, what: str) -> None:
-    verb.add_argument(name, type=number_in(1), default=default, metavar="N", help=f"{what}; default: {default}")
+def _add_number(verb: argparse.ArgumentParser, name: str, default: int, what: str, *, most: int | None = None) -> None:
+    verb.add_argument(name, type=number_in(1, most), default=default, metavar="N", help=f"{what}; default: {default}")
 
 
 def _work(arguments: argparse.Namespace) -> int:

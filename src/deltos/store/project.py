@@ -80,6 +80,7 @@ class KnownIndex:
     files: int
     failures: list[FailedFile]
     history: str = ""
+    has_contents: bool = False  # it can be shown without its folder
 
 
 @dataclass(frozen=True, slots=True)

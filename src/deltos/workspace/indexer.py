@@ -69,5 +69,8 @@ class Follower(Protocol):
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
         """Whether there is something new; asked with every answer, so it may look only now and then."""
 
+    def leave(self, project: Project, store: ProjectStore) -> None:
+        """What is new was left to another process: nothing is behind until there is more."""
+
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
         """Take in what is new, or everything `again`; in transactions of its own, each of them short."""

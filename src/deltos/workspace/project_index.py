@@ -130,10 +130,14 @@ class ProjectIndex:
         return Order(INDEX, str(self.project.root), {"force": True} if force else {})
 
     def is_behind(self) -> bool:
-        """Whether the disk or the repository has something that the index has not."""
+        """Whether the disk or the repository has something that the index has not, and that was not said before."""
         if not self.is_complete or self._needs_sync():
             return True
-        return self._follower is not None and self._follower.is_behind(self.project, self.store, at_once=True)
+        follower = self._follower
+        if follower is None or not follower.is_behind(self.project, self.store, at_once=True):
+            return False
+        follower.leave(self.project, self.store)
+        return True
 
     def answer(
         self,
@@ -384,6 +388,7 @@ class ProjectIndex:
                 return
             if self._jobs is not None:
                 self._jobs.add(self._order())
+                follower.leave(self.project, self.store)
                 return
 
             if after_seconds:

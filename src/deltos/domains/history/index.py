@@ -56,6 +56,7 @@ _CPU_SECONDS = 30.0
 _MAX_RENAMES_OF_FILE = 50
 _SETTLED_FILES = 500
 _LOOK_EVERY_SECONDS = 1.0
+_NOTHING: tuple[object, ...] = ((), "")  # no repository, and no commit kept
 # Words of so many of a commit's paths are indexed.
 _NAMED_PATHS = MAX_RELATED_FILES
 
@@ -128,7 +129,11 @@ class HistoryIndexer:
         if not at_once and now < self._looked.get(project.root, float("-inf")) + _LOOK_EVERY_SECONDS:
             return False
         self._looked[project.root] = now
-        return self._settled.get(project.root) != self._seen(project, store)
+        return self._settled.get(project.root, _NOTHING) != self._seen(project, store)
+
+    def leave(self, project: Project, store: ProjectStore) -> None:
+        """What is checked out now was left to another process."""
+        self._settled[project.root] = self._seen(project, store)
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
         """Read what is new, within limits of time; raises GitFailed or ReadingStopped where that cannot be done."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from importlib.resources import files
+import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from psycopg.conninfo import make_conninfo
 
 from deltos.confinement import whole_store
 from deltos.errors import NotFound, StoreBusy
 from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRow, Order, WorkerRow
 from deltos.store.postgres.database import Migration
+from deltos.store.postgres.errors import place_of
 from deltos.store.postgres.rights import SERVER, protected
 from deltos.store.postgres.rows import check_text
 
@@ -31,7 +35,7 @@ _LATELY_SECONDS = 60.0
 _ATTEMPTS = 5
 
 # The steps of procrastinate's own schema are ours: a release of it that changes its tables becomes a step here.
-JOBS_001 = Migration("jobs-001-procrastinate-3.10", files(__package__).joinpath("procrastinate.sql").read_text("utf-8"))
+JOBS_001 = Migration("jobs-001-procrastinate-3.10", Path(__file__).with_name("procrastinate.sql").read_text("utf-8"))
 JOBS_002 = Migration(
     "jobs-002-failures",
     """
@@ -41,6 +45,10 @@ JOBS_002 = Migration(
         reason text NOT NULL
     );
     CREATE INDEX job_failure_by_job ON job_failure (job);
+    CREATE TABLE job_taker (
+        job bigint PRIMARY KEY REFERENCES procrastinate_jobs (id) ON DELETE CASCADE,
+        application text NOT NULL
+    );
     """,
 )
 # After the rules of the tables before them: jobs name folders of every project, and are for no caller.
@@ -59,6 +67,10 @@ _STALLED = """SELECT job.id FROM procrastinate_jobs AS job
               WHERE job.status = 'doing'
               AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %s))
               FOR UPDATE OF job SKIP LOCKED"""
+_CUT_OFF = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE application_name IN (SELECT application FROM job_taker WHERE job = ANY(%s))
+              AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+              AND application_name <> current_setting('application_name')"""
 _WORKER_GONE = "its worker died, or was cut off, while it ran"
 _IN_TURN = "ORDER BY status = 'failed', status = 'todo', priority DESC, id"
 
@@ -67,6 +79,12 @@ def key_of(order: Order) -> str:
     """What keeps an order from being queued, or carried out, twice at a time."""
     digest = hashlib.sha256(order.subject.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return f"{QUEUE}/{order.kind}/{digest}"
+
+
+def named_for_worker(url: str) -> str:
+    """An address whose connections bear a name that no other worker's have."""
+    place_of(url)  # says what is wrong with it, without the password
+    return make_conninfo(url, application_name=f"deltos worker {secrets.token_hex(12)}")
 
 
 class PostgresJobs:
@@ -135,6 +153,15 @@ class PostgresJobs:
 
     # --- for workers
 
+    def note_taker(self, job_id: int) -> None:
+        """Keep who carries a job out: the name by which the server knows this process's connections."""
+        with self._database.write() as connection:
+            connection.execute(
+                """INSERT INTO job_taker SELECT id, current_setting('application_name') FROM procrastinate_jobs
+                   WHERE id = %s ON CONFLICT (job) DO UPDATE SET application = excluded.application""",
+                (job_id,),
+            )
+
     def note_failure(self, job_id: int, reason: str) -> int:
         """Keep why a job failed; how often it has."""
         with self._database.write() as connection:
@@ -148,6 +175,11 @@ class PostgresJobs:
         with self._database.write() as connection:
             _queue_again(connection, list(job_ids), 0.0)
 
+    def is_carried_out_by(self, job_id: int, worker_id: int) -> bool:
+        """Whether a job is that worker's by the record."""
+        sql = "SELECT 1 FROM procrastinate_jobs WHERE id = %s AND status = 'doing' AND worker_id = %s"
+        return bool(self._database.query(sql, (job_id, worker_id)))
+
     def lost(self, worker_id: int, running: Sequence[int]) -> list[int]:
         """The jobs that a worker has by the record, but does not carry out."""
         sql = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %s AND id <> ALL(%s)"
@@ -160,6 +192,8 @@ class PostgresJobs:
             ids = [row[0] for row in rows]
             if not ids:
                 return []
+            # It may still live, and only be cut off: without its connections it can neither write nor keep a claim.
+            connection.execute(_CUT_OFF.encode(), (ids,))
             noted = "INSERT INTO job_failure (job, reason) SELECT unnest(%s::bigint[]), %s"
             connection.execute(noted, (ids, _WORKER_GONE))
             counts = "SELECT job FROM job_failure WHERE job = ANY(%s) GROUP BY job HAVING count(*) >= %s"

@@ -69,6 +69,7 @@ class PostgresProjects:
                 counts.get(key, 0),
                 failures[key],
                 facts[key].get(HISTORY_SUMMARY, ""),
+                has_contents=True,
             )
             for key in keys
         ]
@@ -112,6 +113,12 @@ class PostgresProjects:
         drop_unused(self._database, digests, tries=4)
 
     def sweep(self) -> int:
+        # What a server of an older version indexed has no contents: whoever brings it up to date next reads it again.
+        with self._database.write() as connection:
+            connection.execute(
+                """DELETE FROM meta WHERE key = 'indexers' AND project IN (
+                   SELECT project FROM file WHERE NOT EXISTS (SELECT 1 FROM blob WHERE digest = file.hash))"""
+            )
         return sweep_blobs(self._database)
 
     def set_aside(self) -> list[SetAside]:

@@ -88,6 +88,16 @@ class _JobProgress:
         return self._should_stop()
 
 
+class _FencedWorker(Worker):
+    """Leaves the record of a job alone that was taken over meanwhile: it is another worker's now."""
+
+    is_mine: Callable[[int, int], bool]
+
+    async def _persist_job_status(self, job: Job, *arguments: Any, **named: Any) -> None:
+        if job.id and self.worker_id and await asyncio.to_thread(self.is_mine, job.id, self.worker_id):
+            await super()._persist_job_status(job, *arguments, **named)
+
+
 class JobTaker:
     """One worker process: takes jobs, one at a time, until it is told to end."""
 
@@ -144,7 +154,7 @@ class JobTaker:
             configure=_searching(schema),
         )
         async with (app := self._app(connector)).open_async():
-            worker = Worker(
+            worker = _FencedWorker(
                 app,
                 queues=[QUEUE],
                 wait=not self._settings.ends_when_idle,
@@ -155,6 +165,7 @@ class JobTaker:
                 delete_jobs=DeleteJobCondition.SUCCESSFUL,
                 install_signal_handlers=False,
             )
+            worker.is_mine = self._jobs.is_carried_out_by
             await asyncio.to_thread(self._take_over)
             ticks = asyncio.create_task(self._tick(worker))
             self._worker = worker
@@ -252,6 +263,7 @@ class JobTaker:
         self._running[job_id] = told
         try:
             if not is_routine:
+                self._jobs.note_taker(job_id)
                 self._work.say(f"{told} is taken")
             self._work.by_kind[order.kind](order, _JobProgress(should_stop))
         except Exception as exc:  # noqa: BLE001 (a worker is a surface: the failure is kept, and told)
