@@ -20,6 +20,7 @@ from deltos.server.choice import Choice
 from deltos.server.deadline import end_within
 from deltos.server.http.app import build_app
 from deltos.server.http.connection import with_head_timeout
+from deltos.server.http.event_log import EventLog
 from deltos.server.http.options import END_SECONDS_AFTER_GRACE, MCP_PATH
 from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
@@ -50,7 +51,9 @@ def serve(
 ) -> int:
     """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused."""
     try:
-        config = Config.from_environment(toolsets=options.toolsets, profile=options.profile)
+        config = Config.from_environment(
+            toolsets=options.toolsets, profile=options.profile, log_format=options.log_format
+        )
         verifier = _verifier(options, config.home, config.database)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
@@ -60,13 +63,16 @@ def serve(
     except OSError as error:
         sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
         return 1
+    log = EventLog(sys.stderr) if config.log_format == "json" else None
+    if log:
+        log.take_over_logging()
     manifest = Manifest.load(config.toolsets, manifest_path, lean=config.profile == "lean")
     workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
     _allow_connections(options.limits.connections)
     _announce(options, listening, tool_count=len(manifest.listings()))
     choice = Choice(config, manifest, workbench, open_toolbox)
-    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build), listening))
+    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build, log), listening))
     closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
@@ -112,6 +118,7 @@ async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listenin
         app.asgi,
         http=with_head_timeout(options.limits.header_seconds),
         ws="none",
+        log_config=None,  # what it logs goes where ours goes
         log_level="warning",
         access_log=False,
         server_header=False,

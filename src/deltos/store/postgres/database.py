@@ -182,6 +182,13 @@ class Database:
         """Close all connections; what other threads still run is finished, and then they have none."""
         self._pool.close(timeout=_PROBE_SECONDS)
 
+    def pool_counts(self) -> tuple[int, int, int, int]:
+        """Of its connections: how many there may be, are open, are idle, and are waited for."""
+        stats = self._pool.get_stats()
+        names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
+        most, opened, idle, waiting = (stats.get(name, 0) for name in names)
+        return most, opened, idle, waiting
+
     # --- connections
 
     def _open_here(self) -> Connection | None:
