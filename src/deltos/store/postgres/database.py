@@ -267,6 +267,8 @@ class Database:
             if not self._missing_steps(connection, migrations):
                 return
             connection.execute("SET lock_timeout TO 0")  # whoever migrates is waited for
+            with suppress(psycopg.Error):  # not on every platform: where we die, our step ends too, not only when done
+                connection.execute("SET client_connection_check_interval TO '1s'")
             # Before the transaction: one that began earlier would not see the tables that another has made.
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
             with connection.transaction():
