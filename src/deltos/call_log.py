@@ -4,10 +4,10 @@ arguments, shortens them and writes."""
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import threading
 import time
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from deltos.budget import CHARACTERS_PER_TOKEN
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from deltos.store.calls import CallRecords
     from deltos.tool import CallNote
+
+logger = logging.getLogger(__name__)
 
 ARGUMENT_CHARACTERS = 300
 NAME_CHARACTERS = 80
@@ -98,8 +100,8 @@ class CallLog:
                 records.add(_record(noted_at, call))
         except StoreError:  # busy or full: the call itself was answered
             return
-        except Exception:  # noqa: BLE001 - the end of a thread is a surface, and the notes after this one go on
-            traceback.print_exc()
+        except Exception:  # the end of a thread is a surface, and the notes after this one go on
+            logger.exception("a call could not be noted")
 
     def _opened(self) -> CallRecords | None:
         with self._opening:

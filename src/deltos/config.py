@@ -20,6 +20,7 @@ EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 PROFILES = ("full", "lean")
 INDEXED_BY = ("server", "worker")
+LOG_FORMATS = ("text", "json")
 LEAN_TOOLS = frozenset({"search", "search_code", "find_references", "get_context", "fetch", "remember"})
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
@@ -52,6 +53,7 @@ class Config:
     browser: str = ""
     keeps_calls: bool = True  # the ring of the last calls, for the page
     profile: str = "full"  # lean: of the toolsets only what answers questions is listed
+    log_format: str = "text"  # of what a server writes to stderr
     database: str = field(default="", repr=False)  # the address of a PostgreSQL database, with its password
     indexing: str = "server"  # who indexes and crawls: whoever is asked, or workers that take it from the queue
     standbys: tuple[str, ...] = field(default=(), repr=False)  # addresses of its standbys, which searches read from
@@ -68,9 +70,9 @@ class Config:
 
     @classmethod
     def from_environment(
-        cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "", profile: str = ""
+        cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "", profile: str = "", log_format: str = ""
     ) -> Config:
-        """Read `DELTOS_*` variables; `toolsets`, a comma-separated list, and `profile` override the default."""
+        """Read `DELTOS_*` variables; `toolsets`, a comma-separated list, and the others override the default."""
         home = data_folder(environ)
         fixed = toolsets or environ.get("DELTOS_TOOLSETS", "")
         return cls(
@@ -87,6 +89,7 @@ class Config:
             browser=environ.get("DELTOS_BROWSER", ""),
             keeps_calls=environ.get("DELTOS_CALL_LOG", "").strip() not in ("0", "off", "false"),
             profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
+            log_format=parse_log_format(log_format or environ.get("DELTOS_LOG", "")),
             database=environ.get("DELTOS_DATABASE", "").strip(),
             indexing=_indexing(environ),
             standbys=tuple(url.strip() for url in environ.get("DELTOS_DATABASE_READ", "").split(",") if url.strip()),
@@ -115,6 +118,14 @@ def parse_profile(text: str) -> str:
     name = text.strip().lower() or PROFILES[0]
     if name not in PROFILES:
         raise BadArgument(f"Unknown profile: {name}", hint=f"Choose from {', '.join(PROFILES)}.")
+    return name
+
+
+def parse_log_format(text: str) -> str:
+    """The format of that name; plain text where none is named."""
+    name = text.strip().lower() or LOG_FORMATS[0]
+    if name not in LOG_FORMATS:
+        raise BadArgument(f"DELTOS_LOG is not understood: {name!r}", hint=f"Choose from {', '.join(LOG_FORMATS)}.")
     return name
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deltos.store.jobs import Jobs, Work, WorkerSettings
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
+    from deltos.store.pools import PoolUse
     from deltos.store.postgres.check import Health
     from deltos.store.project import ProjectStores
     from deltos.store.sqlite.foreign import ForeignTables
@@ -191,6 +192,30 @@ def examine_database(database: str) -> Health:
         from deltos.store.postgres.opened import shared_database
 
     return examine(shared_database(database))
+
+
+def database_trouble(database: str) -> str:
+    """What keeps a database from being used, in words without its address; empty when nothing does, or there is none.
+
+    Raises StoreError where it cannot be reached.
+    """
+    if not database:
+        return ""
+    with _driver():
+        from deltos.store.postgres.check import trouble_with
+        from deltos.store.postgres.opened import shared_database
+
+    return trouble_with(shared_database(database))
+
+
+def database_pools(database: str) -> list[PoolUse]:
+    """How the connections of this process to a database are used; none where there is no database."""
+    if not database:
+        return []
+    with _driver():
+        from deltos.store.postgres.opened import pools_of
+
+    return pools_of(database)
 
 
 @contextmanager

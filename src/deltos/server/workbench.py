@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
-import sys
+import logging
 import threading
 import time
-import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from deltos.tool import JsonObject, Tool, Toolbox
 
     OpenToolbox = Callable[[], Toolbox]
+
+logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _NOTE_CHARACTERS = 200
@@ -64,7 +65,7 @@ class Workbench:
         try:
             self.toolbox()
         except Exception as error:  # noqa: BLE001 - a surface: reported by the call that needs it
-            sys.stderr.write(f"deltos mcp: {error}\n")
+            logger.warning("deltos mcp: %s", error)
 
     def reopen(self, open_toolbox: OpenToolbox) -> None:
         """Work with another toolbox from now on; the old one is closed once its calls have ended."""
@@ -106,8 +107,8 @@ class Workbench:
         except DeltosError as error:
             message = caller.confinement.veiled(str(error)) if caller.confinement else str(error)
             return Failed(_failure(message, is_bad_request=isinstance(error, BadRequest)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
-            traceback.print_exc()
+        except (Exception, SystemExit) as error:  # a surface: tools never throw through the protocol
+            logger.exception("a tool failed")
             return Failed(_failure(f"internal error ({type(error).__name__}). The server's log says more."))
         finally:
             del self._running[finished]
@@ -122,8 +123,13 @@ class Workbench:
             shown = len(outcome.text)
             original = max(shown, outcome.original_characters)
             note(CallNote(name, caller.client, given, seconds, shown, original, outcome.is_error))
-        except Exception:  # noqa: BLE001 - the call is answered, whatever becomes of its note
-            traceback.print_exc()
+        except Exception:  # the call is answered, whatever becomes of its note
+            logger.exception("a call could not be noted")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the toolbox has been opened."""
+        return self._toolbox is not None
 
     def close(self, wait_seconds: float) -> None:
         """Give running calls a moment to see that they are cancelled, then close the toolbox."""

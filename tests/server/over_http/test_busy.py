@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from deltos.server.access import Level
-from tests.server.over_http.served import rpc, tool_call
+from tests.server.over_http.served import ACCEPT, rpc, tool_call
 from tests.server.over_http.test_access import OPENING, RESOURCE, Issuer, bearer, create
 from tests.server.raw import PATIENCE_SECONDS
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from tests.loopback import Site
     from tests.server.over_http.conftest import Serve
+    from tests.server.over_http.served import Served
 
 CALLS = 20
 CALLS_OF_ONE_CALLER = 12
@@ -40,6 +43,35 @@ def test_a_caller_who_asks_for_twenty_things_at_once_leaves_room_for_others(serv
         until.touch()
         texts = [one.result(PATIENCE_SECONDS).message["result"]["content"][0]["text"] for one in running]
     assert texts == ["let go"] * CALLS
+
+
+def slow_client(server: Served, session: dict[str, str], body: bytes, *, sends: int) -> socket.socket:
+    """A client that sends so much of a request and reads nothing of the answer."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+    connection.settimeout(PATIENCE_SECONDS)
+    connection.connect((server.address.hostname, server.address.port))
+    headers = {**ACCEPT, **session, "Host": server.address.netloc, "Content-Length": str(len(body))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    connection.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body[:sends])
+    return connection
+
+
+def test_clients_that_send_or_read_slowly_block_nobody(serve: Serve) -> None:
+    server = serve()
+    slow, other = server.open_session(), server.open_session()
+    with ExitStack() as connections:
+        for number in range(2 * CALLS):
+            body = json.dumps({**tool_call("huge", size=90_000), "id": 100 + number}).encode()
+            sends = len(body) if number % 2 else 5
+            connections.callback(slow_client(server, slow, body, sends=sends).close)
+        counted = f'deltos_tool_calls_total{{outcome="ok",tool="huge"}} {CALLS}.0'
+        until = time.monotonic() + PATIENCE_SECONDS
+        while counted not in server.request(path="/metrics").body.decode():  # their tools are done, their answers wait
+            assert time.monotonic() < until
+        assert server.text("echo", other, text="x") == "x"
+        assert server.text("echo", slow, text="y") == "y"
+        assert "deltos_http_requests_in_flight 0.0" not in server.request(path="/metrics").body.decode()
 
 
 @contextmanager

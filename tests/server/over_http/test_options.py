@@ -91,17 +91,15 @@ def test_an_allowed_origin_may_call() -> None:
 
 def test_labels_are_escaped() -> None:
     metrics = Metrics()
-    metrics.count("c", name='a"b\\c\nd')
-    assert metrics.text() == '# TYPE c counter\nc{name="a\\"b\\\\c\\nd"} 1\n'
+    metrics.call('a"b\\c\nd', "ok", 1.0)
+    assert b'deltos_tool_calls_total{outcome="ok",tool="a\\"b\\\\c\\nd"} 1.0\n' in metrics.text()
 
 
 def test_durations_are_counted_in_steps() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.02, 99.0):
-        metrics.observe("t", seconds)
-    text = metrics.text()
-    assert 't_bucket{le="0.005"} 1\n' in text
-    assert 't_bucket{le="0.025"} 2\n' in text
-    assert 't_bucket{le="30.0"} 2\n' in text
-    assert 't_bucket{le="+Inf"} 3\n' in text
-    assert text.endswith("t_sum 99.021000\nt_count 3\n")
+        metrics.call("t", "ok", seconds)
+    text = metrics.text().decode()
+    for bound, count in (("0.005", 1), ("0.025", 2), ("30.0", 2), ("+Inf", 3)):
+        assert f'deltos_tool_seconds_bucket{{le="{bound}",tool="t"}} {count}.0\n' in text
+    assert 'deltos_tool_seconds_sum{tool="t"} 99.021\n' in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import anyio
@@ -9,7 +10,9 @@ import pytest
 from mcp import Client
 
 from deltos.hook_settings import TOOLSETS_FILE
+from deltos.server.access import Level
 from tests.server.over_http.served import MODERN_META, rpc, tool_call
+from tests.server.over_http.test_access import bearer, create
 from tests.server.raw import initialize_params
 from tests.server.test_clients import text_of
 
@@ -176,7 +179,42 @@ def test_health_and_metrics_are_told(server: Served) -> None:
     shown = server.request(path="/metrics")
     assert shown.headers["content-type"].startswith("text/plain; version=0.0.4")
     text = shown.body.decode()
-    assert 'deltos_tool_calls_total{tool="echo",outcome="ok"}' in text
-    assert 'deltos_tool_calls_total{tool="unknown",outcome="error"}' in text
-    assert 'deltos_tool_seconds_bucket{tool="echo",le="+Inf"}' in text
+    assert 'deltos_tool_calls_total{outcome="ok",tool="echo"}' in text
+    assert 'deltos_tool_calls_total{outcome="refused",tool="unknown"}' in text
+    assert 'deltos_tool_seconds_bucket{le="+Inf",tool="echo"}' in text
     assert "# TYPE deltos_sessions gauge" in text
+
+
+def test_a_server_is_ready_once_its_tools_are_open(server: Served) -> None:
+    assert server.request(path="/readyz").message == {"status": "ready"}
+
+
+def test_a_server_whose_database_is_gone_lives_but_is_not_ready(serve: Serve) -> None:
+    server = serve(DELTOS_DATABASE="postgresql://ada:s3cret@127.0.0.1:1/deltos")
+    assert server.request(path="/healthz").status == 200
+    told = server.request(path="/readyz")
+    assert (told.status, told.message) == (503, {"status": "the database is not available"})
+
+
+@pytest.mark.parametrize(("flags", "variables"), [(("--log-format", "json"), {}), ((), {"DELTOS_LOG": "json"})])
+def test_structured_logs_are_lines_of_json_without_arguments_or_tokens(
+    serve: Serve, tmp_path: Path, flags: tuple[str, ...], variables: dict[str, str]
+) -> None:
+    token = create(tmp_path, Level.ADMIN)
+    server = serve("--require-token", *flags, **variables)
+    session = server.open_session(bearer(token))
+    server.call("echo", session, text="s3cret words")
+    server.call("fail", session, how="s3cret words")
+    assert server.request(path="/metrics?key=s3cret").status == 401
+    server.stop()
+    lines = [line for line in server.remaining_log().splitlines() if line.startswith("{")]
+    told = [json.loads(line) for line in lines]
+    calls = [(each["tool"], each["outcome"]) for each in told if each["event"] == "call"]
+    requests = [(each["path"], each["status"], each["caller"]) for each in told if each["event"] == "request"]
+    assert calls == [("echo", "ok"), ("fail", "error")]
+    assert ("/mcp", 200, f"token {token.split('_')[1]}") in requests
+    assert requests[-1][:2] == ("/metrics", 401)
+    [failure] = [each for each in told if each["event"] == "log"]
+    assert (failure["level"], failure["logger"]) == ("error", "deltos.server.workbench")
+    assert failure["frames"][-1].endswith(" fail")
+    assert not [line for line in lines if "s3cret" in line or "secret detail" in line or token in line]

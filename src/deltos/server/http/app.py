@@ -20,8 +20,10 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
+from deltos.open_stores import database_pools
 from deltos.server.access import SCOPES, Level, level_needed
 from deltos.server.http import metrics as prometheus
+from deltos.server.http.callers import caller_of
 from deltos.server.http.conversations import Conversations, VerifiedToken
 from deltos.server.http.guard import HostGuard, RequestGuard
 from deltos.server.http.metrics import Metrics
@@ -30,6 +32,7 @@ from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.page import Page, PageOptions
 from deltos.server.http.page_sessions import PageSessions
 from deltos.server.http.rate import RateLimit
+from deltos.server.http.readiness import Readiness
 from deltos.server.http.refusal import refusal
 from deltos.server.http.sessions import Sessions
 from deltos.server.http.shared_sessions import SharedSessions
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
     from deltos.server.caller import Caller
     from deltos.server.choice import Choice
+    from deltos.server.http.event_log import EventLog
     from deltos.server.http.options import HttpOptions
     from deltos.server.http.verify import Verifier
     from deltos.server.manifest import Manifest
@@ -69,6 +73,7 @@ def build_app(
     verifier: Verifier | None,
     build: Build = build_server,
     sessions_kept: SessionRecords | None = None,
+    log: EventLog | None = None,
 ) -> HttpApp:
     """The application for `options`; without a verifier anyone who reaches it may call."""
     limits, metrics, manifest = options.limits, Metrics(), choice.manifest
@@ -76,8 +81,17 @@ def build_app(
 
     def observe(name: str, outcome: Outcome, seconds: float) -> None:
         tool = snake_case(name) if snake_case(name) in _levels(manifest) else "unknown"
-        metrics.count("deltos_tool_calls_total", tool=tool, outcome="error" if outcome.is_error else "ok")
-        metrics.observe("deltos_tool_seconds", seconds, tool=tool)
+        told = "ok" if not outcome.is_error else "refused" if outcome.is_bad_request else "error"
+        metrics.call(tool, told, seconds)
+        if log:
+            log.write("call", tool=tool, outcome=told, ms=round(seconds * 1000, 1))
+
+    def observe_request(scope: Scope, path: str, status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in ("GET", "POST", "DELETE") else "other"
+        metrics.request(path, method, status, seconds)
+        if log:
+            facts = {"path": path, "method": method, "status": status, "ms": round(seconds * 1000, 1)}
+            log.write("request", "error" if status >= 500 else "info", caller=caller_of(scope).strip(), **facts)
 
     surface = Surface(manifest, choice.workbench, conversations.receive, observe, follow_roots=False)
     manager = StreamableHTTPSessionManager(
@@ -90,18 +104,21 @@ def build_app(
     shared = SharedSessions(sessions_kept) if sessions_kept else None
     sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic, shared)
     gate = RequestGuard(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
-    _describe(metrics, gate, sessions)
+    metrics.gauge("deltos_http_requests_in_flight", "Requests that are being answered.", lambda: gate.in_flight)
+    metrics.gauge("deltos_sessions", "Open sessions.", lambda: sessions.count)
+    metrics.pools(lambda: database_pools(choice.config.database))
+    readiness = Readiness(choice.workbench, choice.config.database, time.monotonic)
     page = Page(choice.workbench, _page_options(options, conversations, verifier, rate))
     app = Starlette(
         routes=[
-            *_routes(options, gate, metrics, guarded=verifier is not None),
+            *_routes(options, gate, metrics, readiness, guarded=verifier is not None),
             # Whoever signed in to the page is known to one process alone.
             *(page.routes() if options.workers == 1 else ()),
         ],
         middleware=_authentication(verifier),
         lifespan=lambda _app: _running(manager, choice, surface),
     )
-    return HttpApp(HostGuard(app, OriginPolicy.of(options), metrics), gate)
+    return HttpApp(HostGuard(app, OriginPolicy.of(options), observe_request), gate)
 
 
 @asynccontextmanager
@@ -113,16 +130,22 @@ async def _running(manager: StreamableHTTPSessionManager, choice: Choice, surfac
         tasks.cancel_scope.cancel()
 
 
-def _routes(options: HttpOptions, gate: RequestGuard, metrics: Metrics, *, guarded: bool) -> list[Route]:
+def _routes(
+    options: HttpOptions, gate: RequestGuard, metrics: Metrics, readiness: Readiness, *, guarded: bool
+) -> list[Route]:
     async def health(_: Request) -> Response:
         status = "shutting down" if gate.closed else "ok"
         return JSONResponse({"status": status}, status_code=503 if gate.closed else 200)
+
+    async def ready(_: Request) -> Response:
+        trouble = "shutting down" if gate.closed else await readiness.trouble()
+        return JSONResponse({"status": trouble or "ready"}, status_code=503 if trouble else 200)
 
     async def show_metrics(_: Request) -> Response:
         return PlainTextResponse(metrics.text(), media_type=prometheus.CONTENT_TYPE)
 
     shown = Route("/metrics", show_metrics, methods=["GET"])
-    routes = [Route("/healthz", health, methods=["GET"])]
+    routes = [Route("/healthz", health, methods=["GET"]), Route("/readyz", ready, methods=["GET"])]
     if not guarded:
         return [*routes, shown, Route(MCP_PATH, gate)]
     metadata_url = build_resource_metadata_url(AnyHttpUrl(options.oauth.resource)) if options.oauth else None
@@ -204,14 +227,3 @@ def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | 
 def _called_tool(message: dict[str, Any]) -> str:
     name = (message.get("params") or {}).get("name") if message.get("method") == "tools/call" else None
     return name if isinstance(name, str) else ""
-
-
-def _describe(metrics: Metrics, gate: RequestGuard, sessions: Sessions) -> None:
-    metrics.describe("deltos_http_requests_total", "HTTP requests by path, method and status.")
-    metrics.describe("deltos_http_first_byte_seconds", "Time until a response began.")
-    metrics.describe("deltos_tool_calls_total", "Tool calls by tool and outcome.")
-    metrics.describe("deltos_tool_seconds", "Time that tools took.")
-    metrics.gauge("deltos_http_requests_in_flight", lambda: gate.in_flight)
-    metrics.gauge("deltos_sessions", lambda: sessions.count)
-    started = time.time()
-    metrics.gauge("process_start_time_seconds", lambda: started)

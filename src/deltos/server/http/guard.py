@@ -21,24 +21,25 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from deltos.server.http.metrics import Metrics
     from deltos.server.http.options import ServerLimits
     from deltos.server.http.origin import OriginPolicy
     from deltos.server.http.rate import RateLimit
 
     ScopeCheck = Callable[[Scope, bytes], Response | None]
+    Observe = Callable[[Scope, str, int, float], None]
 
 _SHARED_OUT = 0.75  # share of the concurrent requests that one caller may have; the rest is kept for callers with none
-_PATHS = frozenset({"/mcp", "/healthz", "/metrics"})
+_PATHS = frozenset({"/mcp", "/healthz", "/readyz", "/metrics"})
 
 
 class HostGuard:
-    """The outermost layer: counts every request and turns away those for other hosts and from foreign pages."""
+    """The outermost layer: turns requests for other hosts and from foreign pages away; `observe` hears of every one,
+    with its path (`other` for those that callers make up), its status and the time until its response began."""
 
-    def __init__(self, app: ASGIApp, policy: OriginPolicy, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, policy: OriginPolicy, observe: Observe) -> None:
         self._app = app
         self._policy = policy
-        self._metrics = metrics
+        self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -49,7 +50,8 @@ class HostGuard:
 
         async def counted_send(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._count(scope, message["status"], time.monotonic() - started)
+                path = scope["path"] if scope["path"] in _PATHS else "other"
+                self._observe(scope, path, message["status"], time.monotonic() - started)
             await send(message)
 
         await (self._turned_away(scope) or self._app)(scope, receive, counted_send)
@@ -61,12 +63,6 @@ class HostGuard:
         if not all(self._policy.admits_origin(origin) for origin in headers.getlist("origin")):
             return refusal(403, "Forbidden: this origin may not call")
         return None
-
-    def _count(self, scope: Scope, status: int, seconds: float) -> None:
-        path = scope["path"] if scope["path"] in _PATHS else "other"
-        method = scope["method"] if scope["method"] in ("GET", "POST", "DELETE") else "other"
-        self._metrics.count("deltos_http_requests_total", path=path, method=method, status=str(status))
-        self._metrics.observe("deltos_http_first_byte_seconds", seconds, path=path, method=method)
 
 
 class RequestGuard:

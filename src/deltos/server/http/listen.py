@@ -19,6 +19,7 @@ from deltos.server.choice import Choice
 from deltos.server.deadline import end_within
 from deltos.server.http.app import build_app
 from deltos.server.http.connection import with_head_timeout
+from deltos.server.http.event_log import EventLog
 from deltos.server.http.options import END_SECONDS_AFTER_GRACE, MCP_PATH
 from deltos.server.http.port import open_port
 from deltos.server.http.verify import IssuedTokens, Verifier
@@ -55,7 +56,9 @@ def serve(
     A process that serves a port with others is given it.
     """
     try:
-        config = Config.from_environment(toolsets=options.toolsets, profile=options.profile)
+        config = Config.from_environment(
+            toolsets=options.toolsets, profile=options.profile, log_format=options.log_format
+        )
         verifier = _verifier(options, config.home, config.database)
         sessions_kept = open_http_sessions(config.database, options.limits.session_idle_seconds)
     except DeltosError as error:
@@ -66,6 +69,9 @@ def serve(
     except OSError as error:
         sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
         return 1
+    log = EventLog(sys.stderr) if config.log_format == "json" else None
+    if log:
+        log.take_over_logging()
     manifest = Manifest.load(config.toolsets, manifest_path, lean=config.profile == "lean")
     workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
@@ -73,7 +79,7 @@ def serve(
     if port is None or port.is_announced:
         _announce(options, listening, tool_count=len(manifest.listings()))
     choice = Choice(config, manifest, workbench, open_toolbox)
-    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build, sessions_kept), listening))
+    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build, sessions_kept, log), listening))
     closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
@@ -119,6 +125,7 @@ async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listenin
         app.asgi,
         http=with_head_timeout(options.limits.header_seconds),
         ws="none",
+        log_config=None,  # what it logs goes where ours goes
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -1,101 +1,88 @@
-"""Counts what the server does and writes it as Prometheus text. Knows no HTTP and no MCP."""
+"""Counts what the server does, as Prometheus reads it. Knows no HTTP and no MCP; the text is the official client's."""
 
 from __future__ import annotations
 
-import threading
-from bisect import bisect_left
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from deltos.store.pools import PoolUse
+
+    Pools = Callable[[], Sequence[PoolUse]]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
-Labels = tuple[tuple[str, str], ...]
-
-
-@dataclass(slots=True)
-class Histogram:
-    """How long something took, in fixed steps."""
-
-    steps: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS_SECONDS) + 1))
-    total_seconds: float = 0.0
-
-    def observe(self, seconds: float) -> None:
-        """Count one duration."""
-        self.steps[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
-        self.total_seconds += seconds
-
 
 class Metrics:
-    """Counters, durations and gauges by name and labels."""
+    """The figures of one server process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._help: dict[str, str] = {}
-        self._counters: Counter[tuple[str, Labels]] = Counter()
-        self._histograms: dict[tuple[str, Labels], Histogram] = {}
-        self._gauges: dict[str, Callable[[], float]] = {}
+        disable_created_metrics()  # type: ignore[no-untyped-call] # a series more for each counter, which nobody reads
+        self._registry = own = CollectorRegistry()
+        request, tool = ["path", "method"], ["tool"]
+        self._requests = Counter(
+            "deltos_http_requests", "HTTP requests by path, method and status.", [*request, "status"], registry=own
+        )
+        self._first_byte = Histogram(
+            "deltos_http_first_byte_seconds",
+            "Time until a response began.",
+            request,
+            registry=own,
+            buckets=_BOUNDS_SECONDS,
+        )
+        self._calls = Counter("deltos_tool_calls", "Tool calls by tool and outcome.", [*tool, "outcome"], registry=own)
+        self._seconds = Histogram(
+            "deltos_tool_seconds", "Time that tools took.", tool, registry=own, buckets=_BOUNDS_SECONDS
+        )
+        ProcessCollector(registry=own)
 
-    def describe(self, name: str, text: str) -> None:
-        """Say what a metric means."""
-        self._help[name] = text
+    def request(self, path: str, method: str, status: int, seconds: float) -> None:
+        """One more request, whose response began after so long."""
+        self._requests.labels(path, method, str(status)).inc()
+        self._first_byte.labels(path, method).observe(seconds)
 
-    def count(self, name: str, /, **labels: str) -> None:
-        """One more."""
-        with self._lock:
-            self._counters[name, tuple(labels.items())] += 1
+    def call(self, tool: str, outcome: str, seconds: float) -> None:
+        """One more call of a tool."""
+        self._calls.labels(tool, outcome).inc()
+        self._seconds.labels(tool).observe(seconds)
 
-    def observe(self, name: str, seconds: float, /, **labels: str) -> None:
-        """One more, which took so long."""
-        with self._lock:
-            self._histograms.setdefault((name, tuple(labels.items())), Histogram()).observe(seconds)
-
-    def gauge(self, name: str, read: Callable[[], float]) -> None:
+    def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
         """A value that is read when somebody asks."""
-        self._gauges[name] = read
+        Gauge(name, text, registry=self._registry).set_function(read)
 
-    def text(self) -> str:
+    def pools(self, read: Pools) -> None:
+        """How the connections to a database are used, read when somebody asks."""
+        self._registry.register(_Pools(read))
+
+    def text(self) -> bytes:
         """Everything, as Prometheus reads it."""
-        with self._lock:
-            return "".join(f"{line}\n" for line in self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        for name in sorted({name for name, _ in self._counters}):
-            yield from self._head(name, "counter")
-            for (other, labels), value in sorted(self._counters.items()):
-                if other == name:
-                    yield f"{name}{_shown(labels)} {value}"
-        for name in sorted({name for name, _ in self._histograms}):
-            yield from self._head(name, "histogram")
-            for (other, labels), histogram in sorted(self._histograms.items(), key=lambda item: item[0]):
-                if other == name:
-                    yield from _histogram_lines(name, labels, histogram)
-        for name, read in sorted(self._gauges.items()):
-            yield from self._head(name, "gauge")
-            yield f"{name} {read():g}"
-
-    def _head(self, name: str, kind: str) -> Iterator[str]:
-        if text := self._help.get(name):
-            yield f"# HELP {name} {text}"
-        yield f"# TYPE {name} {kind}"
+        return generate_latest(self._registry)
 
 
-def _histogram_lines(name: str, labels: Labels, histogram: Histogram) -> Iterator[str]:
-    seen = 0
-    for bound, step in zip((*map(str, _BOUNDS_SECONDS), "+Inf"), histogram.steps, strict=True):
-        seen += step
-        yield f"{name}_bucket{_shown((*labels, ('le', bound)))} {seen}"
-    yield f"{name}_sum{_shown(labels)} {histogram.total_seconds:.6f}"
-    yield f"{name}_count{_shown(labels)} {seen}"
+class _Pools(Collector):
+    def __init__(self, read: Pools) -> None:
+        self._read = read
 
-
-def _shown(labels: Labels) -> str:
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}" if labels else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        shown = GaugeMetricFamily(
+            "deltos_database_connections", "Connections to the database by pool and state.", labels=["pool", "state"]
+        )
+        for pool in self._read():
+            counts = {"most": pool.most, "open": pool.opened, "idle": pool.idle, "waited_for": pool.waiting}
+            for state, count in counts.items():
+                shown.add_metric([pool.purpose, state], count)
+        yield shown

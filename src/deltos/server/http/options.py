@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from deltos.config import LOG_FORMATS
 from deltos.errors import BadArgument
 from deltos.files import given_path
 
@@ -70,6 +71,7 @@ class HttpOptions:
     limits: ServerLimits = ServerLimits()
     profile: str = ""
     workers: int = 1
+    log_format: str = ""
 
     @property
     def demands_token(self) -> bool:
@@ -103,6 +105,7 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
         limits=_limits(given, local=is_loopback(host)),
         profile=given.profile,
         workers=given.workers,
+        log_format=given.log_format,
     )  # fmt: skip
 
 
@@ -188,6 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT", help=f"default: {DEFAULT_ADDRESS}")
     add("--toolsets", default="", metavar="LIST", help="serve only these toolsets, comma-separated")
     add("--profile", default="", metavar="NAME", help="list all tools (full) or the six that answer questions (lean)")
+    add("--log-format", default="", choices=LOG_FORMATS, help="what stderr gets: text, or lines of JSON")
     add("--root", action="append", default=[], metavar="PATH", help="folder whose projects may be read; default: PATH")
     add("--allow-host", action="append", default=[], metavar="NAME", help="name under which clients reach the server")
     add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="web page origin that may call")

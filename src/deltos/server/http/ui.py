@@ -18,7 +18,6 @@ from deltos.server.conversation import Conversation
 from deltos.server.deadline import end_within
 from deltos.server.http.connection import with_head_timeout
 from deltos.server.http.guard import HostGuard
-from deltos.server.http.metrics import Metrics
 from deltos.server.http.options import HttpOptions
 from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.page import Page, PageOptions
@@ -100,7 +99,7 @@ async def _serve(options: UiOptions, sessions: PageSessions, workbench: Workbenc
     app = Starlette(routes=Page(workbench, page).routes())
     policy = OriginPolicy.of(HttpOptions(LOOPBACK, listening.getsockname()[1], options.start))
     config = uvicorn.Config(
-        HostGuard(app, policy, Metrics()),
+        HostGuard(app, policy, lambda _scope, _path, _status, _seconds: None),
         http=with_head_timeout(limits.header_seconds),
         ws="none",
         log_level="warning",

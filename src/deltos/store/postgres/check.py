@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+
 if TYPE_CHECKING:
     from deltos.store.postgres.database import Database
 
@@ -35,6 +37,13 @@ class Health(NamedTuple):
 
     counts: dict[str, int]
     risks: tuple[str, ...]
+
+
+def trouble_with(database: Database) -> str:
+    """What keeps the tables from being used; empty when they are as we know them, or newer."""
+    known = [step.name for step in SCHEMA_STEPS]
+    applied = [row[0] for row in database.query("SELECT name FROM migration ORDER BY position")]
+    return "" if applied[: len(known)] == known else "the tables of the database are older than this server"
 
 
 def examine(database: Database) -> Health:

@@ -214,6 +214,13 @@ class Database:
         """Close all connections; what other threads still run is finished, and then they have none."""
         self._pool.close(timeout=_PROBE_SECONDS)
 
+    def pool_counts(self) -> tuple[int, int, int, int]:
+        """Of its connections: how many there may be, are open, are idle, and are waited for."""
+        stats = self._pool.get_stats()
+        names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
+        most, opened, idle, waiting = (stats.get(name, 0) for name in names)
+        return most, opened, idle, waiting
+
     # --- connections
 
     def _open_here(self) -> Connection | None:
@@ -316,6 +323,8 @@ class Database:
             if not self._missing_steps(connection, migrations):
                 return
             connection.execute("SET lock_timeout TO 0")  # whoever migrates is waited for
+            with suppress(psycopg.Error):  # not on every platform: where we die, our step ends too, not only when done
+                connection.execute("SET client_connection_check_interval TO '1s'")
             # Before the transaction: one that began earlier would not see the tables that another has made.
             connection.execute("SELECT pg_advisory_lock(%s)", (self.lock_number("migration"),))
             with connection.transaction():

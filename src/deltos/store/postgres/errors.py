@@ -51,7 +51,7 @@ class NamedErrors:
 def translated(exc: psycopg.Error, place: str) -> StoreError:
     """Our error for one of psycopg's; its text names hosts and users, never a password."""
     code, text = exc.sqlstate or "", _first_line(exc)
-    if hint := _hint(_BUSY, code):
+    if hint := _hint(_BUSY, code) or _hint_of_fullness(text):
         return StoreBusy(f"{place} is busy ({text})", hint=hint)
     if hint := _hint(_UNWRITABLE, code):
         return StoreUnwritable(f"Cannot write to {place} ({text})", hint=hint)
@@ -90,6 +90,12 @@ def _hint_of_refusal(text: str) -> str:
     if "database" in text and "does not exist" in text:
         return _REFUSED["3D000"]
     return ""
+
+
+def _hint_of_fullness(text: str) -> str:
+    """The same where the server has no connection left."""
+    is_full = "too many clients" in text or "too many connections" in text or "connection slots are reserved" in text
+    return _BUSY["53300"] if is_full else ""
 
 
 def _first_line(exc: psycopg.Error) -> str:

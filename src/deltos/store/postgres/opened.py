@@ -9,6 +9,7 @@ import threading
 
 from psycopg.conninfo import make_conninfo
 
+from deltos.store.pools import PoolUse
 from deltos.store.postgres.database import Database
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 
@@ -24,6 +25,12 @@ def shared_database(url: str, purpose: str = "") -> Database:
         if database is None:
             database = _opened[url, purpose] = Database(url, migrations=SCHEMA_STEPS)
         return database
+
+
+def pools_of(url: str) -> list[PoolUse]:
+    """How the connections of this process to an address are used."""
+    opened = sorted(_opened.copy().items())  # without the lock: who opens another one may wait for its server
+    return [PoolUse(purpose or "projects", *database.pool_counts()) for (at, purpose), database in opened if at == url]
 
 
 def hurried_database(url: str, wait_seconds: float) -> Database:

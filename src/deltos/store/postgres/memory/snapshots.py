@@ -6,6 +6,7 @@ They do not outlive the server. Against its loss, its own tools help: `pg_dump`,
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ class Snapshots:
             connection.execute("DELETE FROM memory_snapshot")
 
     def _copy(self, connection: Connection, day: str) -> None:
-        connection.execute("INSERT INTO memory_snapshot VALUES (%s, extract(epoch FROM now()))", (day,))
+        connection.execute("INSERT INTO memory_snapshot VALUES (%s, %s)", (day, time.time()))
 
         def query(sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
             return connection.execute(sql, values).fetchall()

@@ -1,0 +1,163 @@
+"""What happens when something breaks: real servers of Deltos beside a real PostgreSQL that dies, fills up or changes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from deltos.errors import StoreBusy
+from deltos.open_stores import open_tokens
+from deltos.server.access import Level, Tokens
+from deltos.store.postgres.database import Database
+from tests.postgres_server import empty_database
+from tests.repositories import make_repository
+from tests.server.over_http.served import Served
+from tests.server.raw import PATIENCE_SECONDS, environment
+from tests.store.postgres.test_database import MORE, NOTES, SCHEMA, add, opened, running, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.postgres_server import Server
+    from tests.server.raw import JsonObject
+
+__all__ = ["opened", "running"]  # fixtures
+
+_STOPPED_IN_THE_MIDDLE = f"""
+from deltos.store.postgres.database import Database, Migration
+import sys
+notes = Migration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
+half = Migration("half", "CREATE TABLE half (n integer); SELECT pg_sleep(600) AS of_a_test")
+Database(sys.stdin.readline().strip(), migrations=(notes, half), schema="{SCHEMA}")
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """A server of Deltos for one small project, which keeps everything in an empty database."""
+    make_repository(tmp_path / "shop", {"pay.py": "def pay_invoice():\n    return 1\n"})
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
+    started = Served(command, tmp_path / "home", DELTOS_DATABASE=empty_database(), DELTOS_EMBED="off")
+    yield started
+    started.dismiss()
+
+
+def said(result: JsonObject) -> str:
+    text: str = result["content"][0]["text"]
+    return text
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_server_whose_database_dies_says_so_and_goes_on_when_it_is_back(running: Server, served: Served) -> None:
+    session = served.open_session()
+    assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
+    assert not served.call("remember", session, text="invoices are paid on Fridays").get("isError")
+    assert served.request(path="/readyz").status == 200
+    assert re.search(r'deltos_database_connections\{pool="memory",state="open"\} [1-9]', metrics(served))
+    running.kill()
+    try:
+        for tool, arguments in (
+            ("remember", {"text": "never acknowledged"}),
+            ("search_code", {"query": "pay_invoice"}),
+            ("search", {"query": "invoices"}),
+            ("list_sources", {}),
+        ):
+            result = served.call(tool, session, **arguments)
+            assert result["isError"], tool
+            assert "cannot be reached" in said(result), tool
+            assert "p@ss" not in said(result)
+            assert "p%40ss" not in said(result)
+        assert served.request(path="/healthz").status == 200
+        assert served.request(path="/readyz").status == 503
+    finally:
+        running.start()
+    wait_until(lambda: served.request(path="/readyz").status == 200)
+    assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
+    assert "Fridays" in said(served.call("search", session, query="invoices acknowledged"))
+    assert "never acknowledged" not in said(served.call("search", session, query="invoices acknowledged"))
+    assert not served.call("remember", session, text="another one").get("isError")
+
+
+def metrics(served: Served) -> str:
+    return served.request(path="/metrics").body.decode()
+
+
+def test_a_server_without_a_connection_left_is_named_and_nobody_waits_for_ever(running: Server) -> None:
+    with ExitStack() as taken:
+        with suppress(psycopg.OperationalError):
+            while True:
+                taken.enter_context(psycopg.connect(running.url))
+        with pytest.raises(StoreBusy, match="too many clients") as told:
+            Database(running.url, migrations=())
+        assert "max_connections" in told.value.hint
+
+
+def test_a_migration_that_is_killed_in_the_middle_leaves_nothing_and_the_next_one_goes_through(
+    running: Server, opened: Callable[..., Database], tmp_path: Path
+) -> None:
+    add(opened(), "kept")
+    migrating = subprocess.Popen(
+        [sys.executable, "-c", _STOPPED_IN_THE_MIDDLE], stdin=subprocess.PIPE, env=environment(tmp_path), text=True
+    )
+    assert migrating.stdin
+    migrating.stdin.write(f"{running.url}\n")
+    migrating.stdin.flush()
+    with closing(psycopg.connect(running.url, autocommit=True)) as looking:
+        busy = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%of_a_test' AND pid <> pg_backend_pid()"
+        wait_until(lambda: looking.execute(busy).fetchone() is not None)
+        migrating.kill()
+        migrating.wait()
+    migrating.stdin.close()
+    database = opened((NOTES, MORE))
+    assert database.query("SELECT text, extra FROM note") == [("kept", None)]
+    assert database.query("SELECT to_regclass('half')") == [(None,)]
+
+
+def test_an_older_server_that_runs_goes_on_when_a_newer_one_changes_the_tables(
+    opened: Callable[..., Database],
+) -> None:
+    older = opened((NOTES,))
+    add(older, "before")
+    newer = opened((NOTES, MORE))
+    add(older, "after")
+    assert texts(older) == texts(newer) == ["after", "before"]
+
+
+def test_times_are_those_of_our_clock_whatever_the_clock_of_the_database_says(tmp_path: Path) -> None:
+    ahead = time.time() + 86_400
+    clock = [ahead]
+    tokens = Tokens(open_tokens(tmp_path, empty_database()), lambda: clock[0])
+    _, text = tokens.create("ci", Level.READ, [], 60)
+    clock[0] = ahead + 59
+    assert tokens.verify(text)
+    clock[0] = ahead + 61
+    assert tokens.verify(text) is None
+    clock[0] = ahead - 172_800  # a clock that was set back
+    assert tokens.verify(text)
+
+
+def test_no_statement_compares_our_times_with_those_of_the_database() -> None:
+    sources = Path(sys.modules[Database.__module__].__file__ or "").parent
+    asking = re.compile(r"(?i)\b(?:now|clock_timestamp|statement_timestamp)\(\)|\bcurrent_timestamp\b")
+    found = {
+        f"{path.name}: {line.strip()}"
+        for path in sources.rglob("*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if asking.search(line) and "self._now()" not in line
+    }
+    assert len(found) == 1, found  # when a step of the schema was applied, for people to read
+    assert "INSERT INTO migration" in found.pop()
