@@ -31,9 +31,9 @@ def a_part_of_this_repository(root: Path, more: Mapping[str, str | bytes]) -> Pa
     return make_repository(root, {**files, **more})
 
 
-def serve_page(root: Path, home: Path) -> Served:
+def serve_page(root: Path, home: Path, **environ: str) -> Served:
     """`deltos ui` as a process; its `url` is the link that opens the page once."""
-    return Served([sys.executable, "-P", "-m", "deltos", "ui", str(root), "--no-browser"], home)
+    return Served([sys.executable, "-P", "-m", "deltos", "ui", str(root), "--no-browser"], home, **environ)
 
 
 @contextmanager

@@ -59,7 +59,7 @@ function Workers({ workers }: { workers: TeamWorker[] }): VNode {
     <section>
       <h2>Workers</h2>
       {workers.length === 0
-        ? <p class="muted">None: servers index what they are asked about themselves. <code>deltos worker</code> starts one.</p>
+        ? <p class="muted">None runs. <code>deltos worker</code> starts one; unless indexing was left to workers, servers index what they are asked about.</p>
         : <ul class="failures">{workers.map((each) => (
           <li>
             worker {each.id} <span class="muted">heard of {count(Math.round(each.seconds_ago))} s ago{each.jobs.length ? `, at job ${each.jobs.join(", ")}` : ", waits"}</span>
