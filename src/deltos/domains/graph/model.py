@@ -18,6 +18,10 @@ EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "wri
 ImportMode = Literal["runtime", "type", "deferred"]
 
 
+MOST_TARGETS = 256
+"""Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name."""
+
+
 class Edge(Struct, frozen=True, gc=False):
     """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself.
 

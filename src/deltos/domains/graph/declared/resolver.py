@@ -12,7 +12,7 @@ from deltos.domains.graph.declared.visibility import Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
 from deltos.domains.graph.kernel.dependencies import outside_package
 from deltos.domains.graph.kernel.resolver import Resolution
-from deltos.domains.graph.model import Edge, Import
+from deltos.domains.graph.model import MOST_TARGETS, Edge, Import
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -43,10 +43,6 @@ def _packages(clause: ImportClause, language: str) -> list[str]:
     separator = "/" if language == "go" else "."
     parts = clause.name.split(separator)[:_MOST_PREFIXES]
     return [separator.join(parts[: count + 1]) for count in range(len(parts))]
-
-
-# Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name.
-_MOST_TARGETS = 256
 
 
 class DeclaredTypesResolver:
@@ -99,7 +95,7 @@ class FileResolver:
         for use in dict.fromkeys(body.uses):  # a line may say the same a thousand times
             kind = _ROLES.get(use.role, "read")
             found = self._members.meant(use.source, use.name, use.role, use.receiver)
-            if len(found.targets) > _MOST_TARGETS:
+            if len(found.targets) > MOST_TARGETS:
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
                 continue
             for path, key in found.targets:

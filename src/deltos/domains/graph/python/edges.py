@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import Edge
+from deltos.domains.graph.model import MOST_TARGETS, Edge
 from deltos.domains.graph.python.entities import DEFINED, ModuleInfo
 from deltos.domains.graph.python.nodes import Name
 
@@ -32,6 +32,9 @@ class FoundEdges:
             return
         if kind == "import":
             entities = first_of_each(entities)
+        if len(entities) > MOST_TARGETS:
+            self.note_unknown(line, name, kind)
+            return
         for entity in entities:
             if isinstance(entity, DEFINED):
                 origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else "alias"
