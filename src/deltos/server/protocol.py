@@ -93,17 +93,22 @@ class Surface:
         progress = CallProgress(asyncio.get_running_loop())
         work = partial(self._workbench.run, params.name, params.arguments or {}, caller, progress)
         started = time.monotonic()
-        async with anyio.create_task_group() as tasks:
-            if "progress_token" in (context.meta or {}):
+        if "progress_token" in (context.meta or {}):
+            async with anyio.create_task_group() as tasks:
                 tasks.start_soon(progress.forward, context.session.report_progress)
-            try:
-                outcome = await self._shares.run(caller, work)
-            finally:
-                progress.close()
+                outcome = await self._finished(caller, work, progress)
+        else:
+            outcome = await self._finished(caller, work, progress)
         self._observe(params.name, outcome, time.monotonic() - started)
         if outcome.truncated and caller.conversation.hears("warning"):
             await _warn_of_cut(context, params.name, outcome)
         return _call_result(outcome, with_data=gets_data(_client_name(context)))
+
+    async def _finished(self, caller: Caller, work: Callable[[], Outcome], progress: CallProgress) -> Outcome:
+        try:
+            return await self._shares.run(caller, work)
+        finally:
+            progress.close()
 
     async def tell_of_changed_tools(self) -> None:
         """Tell all clients that the tools on offer have changed."""

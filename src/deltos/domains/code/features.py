@@ -131,6 +131,7 @@ class Weights:
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
         self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
         self._shares: dict[int, float] = {}
+        self._rare_shares: dict[int, float] = {}
         squares = {term: value * value for term, value in self.by_term.items()}
         self._rare = tuple(value / (sum(squares.values()) or 1.0) for value in squares.values())
         self._by_prefix: dict[str, list[str]] = {}
@@ -160,7 +161,11 @@ class Weights:
 
     def rare_share(self, bits: int) -> float:
         """The same, with rare words counting more: by the square of their weight."""
-        return sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
+        known = self._rare_shares.get(bits)
+        if known is None:
+            known = sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
+            self._rare_shares[bits] = known
+        return known
 
     def sharing_prefix(self, word: str) -> list[str]:
         """The query's words that begin with this one, or the other way round."""

@@ -248,8 +248,8 @@ class CodeSearch:
                     reader = SourceReader(project.root, project.store, project.workers)
                     readers[ranked.corpus] = opened.enter_context(reader)
                 if hit := readers[ranked.corpus].hit(ranked.chunk, ranked.confidence):
-                    hit = replace(hit, repository=project.name, project_id=project.project_id)
-                    found.append((ranked, replace(hit, found_by=ranked.found_by)))
+                    own, by = project.project_id, ranked.found_by
+                    found.append((ranked, replace(hit, repository=project.name, project_id=own, found_by=by)))
                 else:
                     gone += 1
         return self._named(found, query), gone
