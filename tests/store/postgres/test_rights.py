@@ -14,7 +14,7 @@ from deltos.config import Config
 from deltos.confinement import Confinement, confined
 from deltos.domains.docs.library import NewSource
 from deltos.errors import BadArgument, StoreError
-from deltos.store.postgres.database import SCHEMA, Database
+from deltos.store.postgres.database import SCHEMA, Database, Migration
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.rights import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
@@ -262,3 +262,12 @@ def test_only_a_role_that_is_held_can_be_admitted(team: Team) -> None:
         assert not admit_role(connection, ROLE)
         with pytest.raises(BadArgument, match="not held"):
             admit_role(connection, "deltos")
+
+
+def test_a_role_that_may_not_change_tables_says_who_may(team: Team) -> None:
+    later = (*SCHEMA_STEPS, Migration("later", "CREATE TABLE later (x integer)"))
+    with pytest.raises(StoreError, match="lacks the schema step 'later'") as told:
+        Database(team.role, migrations=later)
+    assert "db migrate" in told.value.hint
+    with reading(team.role) as database, pytest.raises(StoreError, match="Only the owner"):
+        database.rewrite(["observation"])

@@ -6,7 +6,6 @@ it there, and goes by its own id outside and by the manager's inside."""
 
 from __future__ import annotations
 
-import traceback
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ import anyio
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 
-from deltos.errors import StoreError
 from deltos.server.conversation import Conversation
 from deltos.server.http.callers import caller_of
 from deltos.server.http.refusal import refusal
@@ -99,14 +97,6 @@ class Sessions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        try:
-            await self._serve(scope, receive, send)
-        except StoreError as error:  # before anything was answered
-            traceback.print_exception(error, limit=0)
-            wait = {"Retry-After": str(RETRY_SECONDS)}
-            await refusal(503, "The server's database does not answer", wait)(scope, receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         session_id = headers.get(_ID_HEADER)
         if session_id is not None and self._shared is not None:

@@ -20,7 +20,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from deltos.errors import StoreBusy, StoreError, StoreTooNew
 from deltos.store.postgres.errors import NamedErrors, place_of
 from deltos.store.postgres.migration import Migration
-from deltos.store.postgres.rights import EVERYTHING, Rights, check_owner, current_rights, tell
+from deltos.store.postgres.rights import EVERYTHING, Rights, check_owner, current_rights, owns_tables, tell
 from deltos.store.postgres.rows import note_bound
 
 if TYPE_CHECKING:
@@ -311,8 +311,14 @@ class Database:
         """Bring the schema up to date; one that needs nothing is not written to."""
         with closing(self._connect()) as connection:
             self._check_server(connection)
-            if not self._missing_steps(connection, migrations):
+            missing = self._missing_steps(connection, migrations)
+            if not missing:
                 return
+            if len(missing) < len(migrations) and not owns_tables(connection, ["migration"]):
+                raise StoreError(
+                    f"{self.place} lacks the schema step '{missing[0].name}', and this role may not add it",
+                    hint="Run `deltos db migrate` with the owner's address in DELTOS_DATABASE.",
+                )
             connection.execute("SET lock_timeout TO 0")  # whoever migrates is waited for
             # Before the transaction: one that began earlier would not see the tables that another has made.
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
