@@ -139,6 +139,7 @@ def test_every_table_of_the_schema_has_a_rule(team: Team) -> None:
         ).fetchall()
     assert tables == {row[0] for row in held}
     assert {*RULES} <= tables
+    assert {table for table, rule in RULES.items() if rule == SHARED} == {"migration", "stopped_reading"}
 
 
 def test_a_confined_call_sees_its_own_rows_of_every_table_and_none_of_others(team: Team) -> None:
