@@ -11,13 +11,14 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.confinement import Confinement, confined
+from deltos.confinement import Confinement, confined, whole_store
 from deltos.domains.docs.library import NewSource
 from deltos.errors import BadArgument, StoreError
 from deltos.store.postgres.database import SCHEMA, Database, Migration
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.rights import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
+from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 from deltos.workspace.identity import memories_of
 from tests.calling import Desk
 from tests.postgres_server import ROLE, empty_database, role_url
@@ -237,6 +238,18 @@ def test_a_connection_changes_hands_without_what_it_was_told_before(team: Team) 
             with confined(Confinement((), {})):
                 assert database.query("SELECT root FROM project") == []
                 assert database.query("SELECT project FROM file") == []
+
+
+def test_what_all_share_is_read_whole_also_inside_a_confined_snapshot(team: Team) -> None:
+    with reading(team.role) as database:
+        vectors = PostgresVectors(database, OBSERVATIONS)
+        every = database.query("SELECT model, count(*) FROM observation_vector GROUP BY model")
+        with confined(team.confinement("zeppelin")), database.snapshot():
+            assert len(database.query("SELECT project FROM memory_session")) == 1
+            assert [(name, vectors.count(name)) for name, _ in every] == every
+            assert len(database.query("SELECT project FROM memory_session")) == 1
+            with whole_store(), database.snapshot():
+                assert len(database.query("SELECT project FROM memory_session")) > 1
 
 
 def test_names_and_paths_are_found_by_their_indexes_under_the_wall(team: Team) -> None:

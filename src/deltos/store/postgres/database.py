@@ -68,6 +68,14 @@ class _Bound:
     keys: dict[Rights, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The transaction of a thread, and what its connection was told that it may reach."""
+
+    connection: Connection
+    rights: Rights
+
+
 @dataclass(slots=True)
 class _Borrowed:
     """A connection of the pool, to be given back."""
@@ -152,11 +160,12 @@ class Database:
         """A transaction of this thread; what was not committed in the block is taken back."""
         with self.errors, self._borrowed() as borrowed:
             self._first(borrowed, begin)
-            self._local.connection = borrowed.connection
+            outer = self._open()
+            self._local.open = _Open(borrowed.connection, current_rights())
             try:
                 yield borrowed.connection
             finally:
-                self._local.connection = None
+                self._local.open = outer
                 _roll_back(borrowed.connection)
 
     def commit_step(self, connection: Connection) -> None:
@@ -217,8 +226,15 @@ class Database:
     # --- connections
 
     def _open_here(self) -> Connection | None:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        return connection
+        """The connection of this thread's transaction, if what runs now has the rights that it was told."""
+        opened = self._open()
+        if opened is None or (opened.connection in self._bound.told and opened.rights != current_rights()):
+            return None
+        return opened.connection
+
+    def _open(self) -> _Open | None:
+        opened: _Open | None = getattr(self._local, "open", None)
+        return opened
 
     def _open_pool(self, size: int) -> ConnectionPool[Connection]:
         # It warns of every lost connection, on standard error where nobody listens; who asks is told by an error.
