@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument
-from deltos.open_stores import admit_role, describe_database, examine_database
+from deltos.open_stores import admit_role, describe_database, describe_standbys, examine_database
 
 if TYPE_CHECKING:
     import argparse
@@ -51,12 +51,15 @@ def _migrate(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     config = _config()
     told, health = describe_database(config.database), examine_database(config.database)
+    standbys = describe_standbys(config.standbys)
     if arguments.json:
-        print_json({"database": told, "counts": health.counts, "risks": list(health.risks)})
+        print_json({"database": told, "counts": health.counts, "risks": list(health.risks), "standbys": standbys})
         return 0
     print(told)
     for name, count in health.counts.items():
         print(f"{name}: {count:,}")
+    for standby in standbys:
+        print(f"standby {standby}")
     for risk in health.risks:
         print(f"risky: {risk}")
     return 0
