@@ -218,6 +218,14 @@ def database_pools(database: str) -> list[PoolUse]:
     return pools_of(database)
 
 
+def describe_standbys(urls: Sequence[str]) -> list[str]:
+    """Where each standby is, and whether it follows."""
+    with _driver():
+        from deltos.store.postgres.check import standby_state
+
+    return [standby_state(url) for url in urls]
+
+
 @contextmanager
 def _driver() -> Iterator[None]:
     """Says what to install where the driver of PostgreSQL is missing."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument
-from deltos.open_stores import admit_role, describe_database, examine_database, open_jobs
+from deltos.open_stores import admit_role, describe_database, describe_standbys, examine_database, open_jobs
 from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
 
@@ -54,13 +54,17 @@ def _check(arguments: argparse.Namespace) -> int:
     config = database_config()
     told, health = describe_database(config.database), examine_database(config.database)
     aside = [job for job in open_jobs(config.database).every() if job.state == SET_ASIDE]
+    standbys = describe_standbys(config.standbys)
     if arguments.json:
         jobs = [{"job": job.id, "kind": job.kind, "subject": job.subject, "reason": job.reason} for job in aside]
-        print_json({"database": told, "counts": health.counts, "risks": list(health.risks), "jobs_set_aside": jobs})
+        found = {"database": told, "counts": health.counts, "risks": list(health.risks)}
+        print_json({**found, "standbys": standbys, "jobs_set_aside": jobs})
         return 0
     print(told)
     for name, count in health.counts.items():
         print(f"{name}: {count:,}")
+    for standby in standbys:
+        print(f"standby {standby}")
     for risk in health.risks:
         print(f"risky: {risk}")
     for job in aside:

@@ -121,6 +121,23 @@ def test_the_number_of_sessions_is_that_of_all_servers_and_is_shared_out(
         assert connection.execute(f"SELECT count(*) FROM {SCHEMA}.http_session").fetchone() == (4,)
 
 
+def test_while_the_database_is_gone_requests_are_told_to_come_back_and_sessions_go_on_afterwards(
+    start: Start, tmp_path: Path, database: str
+) -> None:
+    token = bearer(create(tmp_path, Level.READ, database=database))
+    served = start("--require-token")
+    session = served.open_session(token)
+    server().kill()
+    try:
+        refused = served.post(rpc("ping"), session)
+        assert refused.status == 503
+        assert refused.headers["retry-after"]
+        assert served.request(path="/healthz").status == 200
+    finally:
+        server().start()
+    assert lives(served, session)
+
+
 def test_workers_serve_one_port_and_one_that_dies_is_replaced(start: Start) -> None:
     served = start("--workers", "3")
     session = served.open_session()

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from deltos.cli.main import main
-from tests.postgres_server import PASSWORD, empty_database
+from tests.postgres_server import PASSWORD, ROLE, empty_database, role_url
 from tests.relevance.test_rankings import HERE as RELEVANCE
 from tests.relevance.test_rankings import unpack
 
@@ -73,3 +73,15 @@ def test_a_database_that_cannot_be_reached_is_named_without_its_password(
     commands.run(tmp_path, "postgresql://ada:s3cret@127.0.0.1:1/deltos", *command)
     assert "postgresql://ada@127.0.0.1:1/deltos cannot be reached" in commands.shown
     assert "s3cret" not in commands.shown
+
+
+def test_a_role_is_admitted_and_the_check_says_whether_row_level_security_holds(
+    tmp_path: Path, commands: CommandLine
+) -> None:
+    owner = empty_database()
+    told = commands.run(tmp_path, owner, "db", "init", "--role", ROLE)
+    assert f"ready for the role {ROLE}" in told
+    assert "row-level security does not hold" in commands.run(tmp_path, owner, "db", "check")
+    assert "row-level security" not in commands.run(tmp_path, role_url(), "db", "check")
+    commands.run(tmp_path, owner, "db", "init", "--role", "deltos")
+    assert "The role deltos is not held by row-level security" in commands.shown

@@ -12,6 +12,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
+from deltos.store.postgres.check import standby_state
 from tests.calling import Desk
 from tests.postgres_server import DATABASE, ROLE, ROLE_PASSWORD, Server, empty_database, role_url, server
 from tests.repositories import make_repository
@@ -100,7 +101,12 @@ def test_a_search_is_read_from_the_standby_unless_that_lags_behind_or_is_gone(
         assert asked.port() == standby.port
         assert "later.py" in asked.text("of_narwhal")
 
+        followed, none = (standby_state(address) for address in (config.standbys[0], url))
+        assert f"127.0.0.1:{standby.port}/{DATABASE}: follows" in followed
+        assert "no standby" in none
+
         standby.kill()
+        assert "cannot be reached" in standby_state(config.standbys[0])
         assert "later.py" in asked.text("of_narwhal")
         assert asked.port() == server().port
         told = asked.text("of_narwhal")

@@ -11,14 +11,15 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.confinement import Confinement, confined
+from deltos.confinement import Confinement, confined, whole_store
 from deltos.domains.docs.library import NewSource
 from deltos.errors import BadArgument, StoreError
 from deltos.store.postgres.blobs import BLOB_RULE
-from deltos.store.postgres.database import SCHEMA, Database
+from deltos.store.postgres.database import SCHEMA, Database, Migration
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.rights import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
+from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 from deltos.workspace.identity import memories_of
 from tests.calling import Desk
 from tests.postgres_server import ROLE, empty_database, role_url
@@ -147,6 +148,7 @@ def test_every_table_of_the_schema_has_a_rule(team: Team) -> None:
         ).fetchall()
     assert tables == {row[0] for row in held}
     assert {*RULES} <= tables
+    assert {table for table, rule in RULES.items() if rule == SHARED} == {"migration", "stopped_reading"}
 
 
 def test_a_confined_call_sees_its_own_rows_of_every_table_and_none_of_others(team: Team) -> None:
@@ -247,6 +249,18 @@ def test_a_connection_changes_hands_without_what_it_was_told_before(team: Team) 
                 assert database.query("SELECT project FROM file") == []
 
 
+def test_what_all_share_is_read_whole_also_inside_a_confined_snapshot(team: Team) -> None:
+    with reading(team.role) as database:
+        vectors = PostgresVectors(database, OBSERVATIONS)
+        every = database.query("SELECT model, count(*) FROM observation_vector GROUP BY model")
+        with confined(team.confinement("zeppelin")), database.snapshot():
+            assert len(database.query("SELECT project FROM memory_session")) == 1
+            assert [(name, vectors.count(name)) for name, _ in every] == every
+            assert len(database.query("SELECT project FROM memory_session")) == 1
+            with whole_store(), database.snapshot():
+                assert len(database.query("SELECT project FROM memory_session")) > 1
+
+
 def test_names_and_paths_are_found_by_their_indexes_under_the_wall(team: Team) -> None:
     with reading(team.role) as database, confined(team.confinement("zeppelin")):
         ((key,),) = database.query("SELECT id FROM project")
@@ -271,3 +285,12 @@ def test_only_a_role_that_is_held_can_be_admitted(team: Team) -> None:
         assert not admit_role(connection, ROLE)
         with pytest.raises(BadArgument, match="not held"):
             admit_role(connection, "deltos")
+
+
+def test_a_role_that_may_not_change_tables_says_who_may(team: Team) -> None:
+    later = (*SCHEMA_STEPS, Migration("later", "CREATE TABLE later (x integer)"))
+    with pytest.raises(StoreError, match="lacks the schema step 'later'") as told:
+        Database(team.role, migrations=later)
+    assert "db migrate" in told.value.hint
+    with reading(team.role) as database, pytest.raises(StoreError, match="Only the owner"):
+        database.rewrite(["observation"])

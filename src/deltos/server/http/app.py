@@ -25,7 +25,7 @@ from deltos.server.access import SCOPES, Level, level_needed
 from deltos.server.http import metrics as prometheus
 from deltos.server.http.callers import caller_of
 from deltos.server.http.conversations import Conversations, VerifiedToken
-from deltos.server.http.guard import HostGuard, RequestGuard
+from deltos.server.http.guard import HostGuard, RequestGuard, StoreGuard
 from deltos.server.http.metrics import Metrics
 from deltos.server.http.options import MCP_PATH
 from deltos.server.http.origin import OriginPolicy
@@ -115,7 +115,7 @@ def build_app(
             # Whoever signed in to the page is known to one process alone.
             *(page.routes() if options.workers == 1 else ()),
         ],
-        middleware=_authentication(verifier),
+        middleware=[Middleware(StoreGuard), *_authentication(verifier)],
         lifespan=lambda _app: _running(manager, choice, surface),
     )
     return HttpApp(HostGuard(app, OriginPolicy.of(options), observe_request), gate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import anyio
 import mcp_types as types
 from starlette.datastructures import Headers
 
+from deltos.errors import StoreError
 from deltos.server.http.callers import caller_of
 from deltos.server.http.refusal import as_response, refusal
 from deltos.server.http.sessions import METHOD_KEY
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     Observe = Callable[[Scope, str, int, float], None]
 
 _SHARED_OUT = 0.75  # share of the concurrent requests that one caller may have; the rest is kept for callers with none
+_STORE_RETRY_SECONDS = 5
 _PATHS = frozenset({"/mcp", "/healthz", "/readyz", "/metrics"})
 
 
@@ -63,6 +66,31 @@ class HostGuard:
         if not all(self._policy.admits_origin(origin) for origin in headers.getlist("origin")):
             return refusal(403, "Forbidden: this origin may not call")
         return None
+
+
+class StoreGuard:
+    """Around all that asks the database: where it does not answer, the request is told to come back."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        has_begun = False
+
+        async def note_begin(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, note_begin)
+        except StoreError as error:
+            if has_begun:
+                raise
+            sys.stderr.write(f"deltos mcp: {error}\n")
+            wait = {"Retry-After": str(_STORE_RETRY_SECONDS)}
+            await refusal(503, "The server's database does not answer", wait)(scope, receive, send)
 
 
 class RequestGuard:

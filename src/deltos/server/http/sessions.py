@@ -6,7 +6,6 @@ it there, and goes by its own id outside and by the manager's inside."""
 
 from __future__ import annotations
 
-import traceback
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ import anyio
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 
-from deltos.errors import StoreError
 from deltos.server.conversation import Conversation
 from deltos.server.http.callers import caller_of
 from deltos.server.http.refusal import refusal
@@ -39,6 +37,7 @@ UNUSED_SECONDS = 60.0  # on a full server, a session that was idle for so long e
 RETRY_SECONDS = 10
 _ID_HEADER = "mcp-session-id"
 _MOST_OPENING_BYTES = 65_536
+_ADOPT_SECONDS = 10.0
 _INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
@@ -99,14 +98,6 @@ class Sessions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        try:
-            await self._serve(scope, receive, send)
-        except StoreError as error:  # before anything was answered
-            traceback.print_exception(error, limit=0)
-            wait = {"Retry-After": str(RETRY_SECONDS)}
-            await refusal(503, "The server's database does not answer", wait)(scope, receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         session_id = headers.get(_ID_HEADER)
         if session_id is not None and self._shared is not None:
@@ -150,8 +141,8 @@ class Sessions:
             await refusal(404, "Session not found")(scope, receive, send)
             return
         async with self._adopting:
-            if session_id not in self._held:
-                await self._adopt(session_id, kept, scope)
+            with anyio.move_on_after(_ADOPT_SECONDS):
+                await self._hold_here(session_id, kept, scope)
         held = self._held.get(session_id)
         if held is None:
             wait = {"Retry-After": str(RETRY_SECONDS)}
@@ -169,6 +160,16 @@ class Sessions:
         if scope["method"] == "DELETE":
             await shared.end(session_id)
         await self._use(session_id, scope, receive, keep_first)
+
+    async def _hold_here(self, session_id: str, kept: KeptSession, scope: Scope) -> None:
+        """Have a session here: as it is, or opened once more where the manager has ended it, or is about to, because
+        all that was asked of it was asked elsewhere."""
+        held = self._held.get(session_id)
+        latest = self._clock() - self._idle_seconds + UNUSED_SECONDS
+        if held is not None and not held.open_requests and held.used_at < latest:
+            await self._end(session_id)
+        if session_id not in self._held:
+            await self._adopt(session_id, kept, scope)
 
     async def _adopt(self, session_id: str, kept: KeptSession, scope: Scope) -> None:
         """Open a session here that another server opened, for its caller, where there is room for it."""

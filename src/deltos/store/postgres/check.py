@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import closing
+from typing import NamedTuple
 
+from deltos.errors import StoreError
+from deltos.store.postgres.database import Database
+from deltos.store.postgres.errors import place_of
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 
-if TYPE_CHECKING:
-    from deltos.store.postgres.database import Database
+_WAIT_SECONDS = 2.0
 
 _RISKY = {
     "fsync": ("off", "a crash of the machine may damage everything"),
@@ -44,6 +47,22 @@ def trouble_with(database: Database) -> str:
     known = [step.name for step in SCHEMA_STEPS]
     applied = [row[0] for row in database.query("SELECT name FROM migration ORDER BY position")]
     return "" if applied[: len(known)] == known else "the tables of the database are older than this server"
+
+
+def standby_state(url: str) -> str:
+    """Where a standby is, and whether it follows."""
+    place = place_of(url)
+    try:
+        with closing(Database(url, migrations=None, wait_seconds=_WAIT_SECONDS)) as standby:
+            ((follows, seconds),) = standby.query(
+                """SELECT pg_is_in_recovery(), CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+                   ELSE extract(epoch FROM now() - pg_last_xact_replay_timestamp()) END::double precision"""
+            )
+    except StoreError as error:
+        return f"{place}: {error.message}"
+    if not follows:
+        return f"{place}: no standby, it follows nobody"
+    return f"{place}: follows, {seconds or 0:.0f} s behind what it received"
 
 
 def examine(database: Database) -> Health:

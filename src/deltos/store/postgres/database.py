@@ -20,7 +20,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from deltos.errors import StoreBusy, StoreError, StoreTooNew
 from deltos.store.postgres.errors import NamedErrors, place_of
 from deltos.store.postgres.migration import Migration
-from deltos.store.postgres.rights import EVERYTHING, Rights, check_owner, current_rights, tell
+from deltos.store.postgres.rights import EVERYTHING, Rights, check_owner, current_rights, owns_tables, tell
 from deltos.store.postgres.rows import note_bound
 
 if TYPE_CHECKING:
@@ -66,6 +66,14 @@ class _Bound:
 
     told: WeakKeyDictionary[Connection, tuple[Rights, str]] = field(default_factory=WeakKeyDictionary)
     keys: dict[Rights, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The transaction of a thread, and what its connection was told that it may reach."""
+
+    connection: Connection
+    rights: Rights
 
 
 @dataclass(slots=True)
@@ -152,11 +160,12 @@ class Database:
         """A transaction of this thread; what was not committed in the block is taken back."""
         with self.errors, self._borrowed() as borrowed:
             self._first(borrowed, begin)
-            self._local.connection = borrowed.connection
+            outer = self._open()
+            self._local.open = _Open(borrowed.connection, current_rights())
             try:
                 yield borrowed.connection
             finally:
-                self._local.connection = None
+                self._local.open = outer
                 _roll_back(borrowed.connection)
 
     def commit_step(self, connection: Connection) -> None:
@@ -224,8 +233,15 @@ class Database:
     # --- connections
 
     def _open_here(self) -> Connection | None:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        return connection
+        """The connection of this thread's transaction, if what runs now has the rights that it was told."""
+        opened = self._open()
+        if opened is None or (opened.connection in self._bound.told and opened.rights != current_rights()):
+            return None
+        return opened.connection
+
+    def _open(self) -> _Open | None:
+        opened: _Open | None = getattr(self._local, "open", None)
+        return opened
 
     def _open_pool(self, size: int) -> ConnectionPool[Connection]:
         # It warns of every lost connection, on standard error where nobody listens; who asks is told by an error.
@@ -320,8 +336,14 @@ class Database:
         """Bring the schema up to date; one that needs nothing is not written to."""
         with closing(self.connect()) as connection:
             self._check_server(connection)
-            if not self._missing_steps(connection, migrations):
+            missing = self._missing_steps(connection, migrations)
+            if not missing:
                 return
+            if len(missing) < len(migrations) and not owns_tables(connection, ["migration"]):
+                raise StoreError(
+                    f"{self.place} lacks the schema step '{missing[0].name}', and this role may not add it",
+                    hint="Run `deltos db migrate` with the owner's address in DELTOS_DATABASE.",
+                )
             connection.execute("SET lock_timeout TO 0")  # whoever migrates is waited for
             with suppress(psycopg.Error):  # not on every platform: where we die, our step ends too, not only when done
                 connection.execute("SET client_connection_check_interval TO '1s'")

@@ -48,11 +48,11 @@ class PostgresHttpSessions:
             return None
         caller, opening, state, is_due = rows[0]
         if is_due:
-            self._write("UPDATE http_session SET used_at = now() WHERE key = %s", _key(session_id))
+            self._note("UPDATE http_session SET used_at = now() WHERE key = %s", _key(session_id))
         return KeptSession(caller, opening, state)
 
     def uses(self) -> list[SessionUse]:
-        self._write("DELETE FROM http_session WHERE used_at <= now() - make_interval(secs => %s)", self._idle_seconds)
+        self._note("DELETE FROM http_session WHERE used_at <= now() - make_interval(secs => %s)", self._idle_seconds)
         rows = self._database.query(
             "SELECT key, caller, extract(epoch FROM now() - used_at)::double precision FROM http_session"
         )
@@ -78,7 +78,11 @@ class PostgresHttpSessions:
 
     def _write(self, sql: str, *values: object) -> None:
         with self._database.write() as connection:
-            # Nobody waits for the disk: after a crash of the server, a client whose session is gone opens another.
+            connection.execute(sql.encode(), values)
+
+    def _note(self, sql: str, *values: object) -> None:
+        """Write what may be lost in a crash of the server: nobody waits for the disk."""
+        with self._database.write() as connection:
             connection.execute("SET LOCAL synchronous_commit TO off")
             connection.execute(sql.encode(), values)
 

@@ -1,0 +1,88 @@
+"""A session that was used on other servers alone goes on here, though the SDK has ended it here meanwhile."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import anyio
+
+from deltos.server.http.sessions import Sessions
+from deltos.server.http.shared_sessions import SharedSessions
+from deltos.store.http_sessions import KeptSession, SessionUse
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+OPENING = b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'
+
+
+class Kept:
+    """Sessions in memory."""
+
+    def __init__(self) -> None:
+        self.sessions = {"outer": KeptSession("", OPENING)}
+
+    def find(self, session_id: str) -> KeptSession | None:
+        return self.sessions.get(session_id)
+
+    def uses(self) -> list[SessionUse]:
+        return []
+
+    def open(self, session_id: str, session: KeptSession) -> None:
+        self.sessions[session_id] = session
+
+    def set_state(self, session_id: str, state: str) -> None: ...
+
+    def end(self, session_id: str) -> None: ...
+
+    def end_by_key(self, key: bytes) -> None: ...
+
+
+class Manager:
+    """Answers with the number of the session that it opened last, and knows no other."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        asked = headers.get(b"mcp-session-id", b"").decode()
+        if not asked:
+            assert (await receive())["body"] == OPENING
+            self.opened += 1
+            asked = str(self.opened)
+        status = 200 if asked == str(self.opened) else 404
+        await send({"type": "http.response.start", "status": status, "headers": [(b"mcp-session-id", asked.encode())]})
+        await send({"type": "http.response.body", "body": json.dumps(asked).encode()})
+
+
+def test_a_session_that_was_idle_here_is_opened_here_once_more() -> None:
+    now, manager = [0.0], Manager()
+
+    async def ask() -> tuple[int, bytes]:
+        told: list[Message] = []
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"{}", "more_body": False}
+
+        scope: Scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"mcp-session-id", b"outer")]}
+        await sessions(scope, receive, send)
+        assert dict(told[0]["headers"])[b"mcp-session-id"] == b"outer"
+        return told[0]["status"], told[1]["body"]
+
+    async def run() -> list[tuple[int, bytes]]:
+        answers = [await ask(), await ask()]
+        now[0] = 1_790.0  # the manager's own clock may be a moment ahead
+        return [*answers, await ask()]
+
+    async def main() -> list[tuple[int, bytes]]:
+        nonlocal sessions
+        sessions = Sessions(manager, 10, 1_800.0, lambda: now[0], SharedSessions(Kept()))
+        return await run()
+
+    sessions: Sessions
+    assert anyio.run(main) == [(200, b'"1"'), (200, b'"1"'), (200, b'"2"')]
