@@ -101,7 +101,7 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
     return run
 
 
-def current_confinement() -> Confinement | None:
+def current() -> Confinement | None:
     """What the call that runs now is held to; for work that another process does for it."""
     return _CURRENT.get()
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from psycopg.conninfo import make_conninfo
 
+from deltos.confinement import confined
 from deltos.errors import NotFound, StoreBusy
 from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRow, Order
 from deltos.store.postgres.database import Migration
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from deltos.store.jobs import WorkerSettings
     from deltos.store.postgres.database import Connection, Database
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 QUEUE = "deltos"
 TASK_PREFIX = "deltos:"
 PRIORITY = {True: 10, False: 0}  # by whether somebody waits for it
@@ -79,6 +83,17 @@ def named_for_worker(url: str) -> str:
     return make_conninfo(url, application_name=f"deltos worker {secrets.token_hex(12)}")
 
 
+def _of_no_caller(method: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The queue is the server's own, whoever's call needs something done."""
+
+    @wraps(method)
+    def run(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        with confined(None):
+            return method(*arguments, **named)
+
+    return run
+
+
 class PostgresJobs:
     """Implements `store.jobs.Jobs`, and keeps the record of failures for workers."""
 
@@ -89,6 +104,7 @@ class PostgresJobs:
     def _database(self) -> Database:
         return self._opened()
 
+    @_of_no_caller
     def add(self, order: Order, *, is_waited_for: bool = False) -> JobRow:
         check_text(order.subject)
         for _ in range(_ATTEMPTS):
@@ -98,13 +114,16 @@ class PostgresJobs:
                 return JobRow(job_id, order.kind, order.subject, WAITING)
         raise StoreBusy("The queue changes faster than a job can be added", hint="Try again in a moment.")
 
+    @_of_no_caller
     def find(self, order: Order) -> JobRow | None:
         rows = self._database.query(f"{_ROWS} AND queueing_lock = %s {_IN_TURN}", (key_of(order),))
         return _row(rows[-1]) if rows else None
 
+    @_of_no_caller
     def every(self) -> list[JobRow]:
         return [_row(row) for row in self._database.query(f"{_ROWS} {_IN_TURN}")]
 
+    @_of_no_caller
     def retry(self, job_id: int) -> JobRow:
         database = self._database
         with database.write() as connection:
@@ -119,12 +138,14 @@ class PostgresJobs:
                 _notify(connection)
         return JobRow(job_id, found[0].kind, found[0].subject, WAITING)
 
+    @_of_no_caller
     def drop(self, job_id: int) -> JobRow:
         with self._database.write() as connection:
             row, _ = self._locked(connection, job_id, ["failed", "todo"])
             connection.execute("DELETE FROM procrastinate_jobs WHERE id = %s", (job_id,))
         return row
 
+    @_of_no_caller
     def has_worker(self) -> bool:
         alive = "SELECT 1 FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s) LIMIT 1"
         return bool(self._database.query(alive, (_LATELY_SECONDS,)))

