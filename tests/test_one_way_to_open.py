@@ -49,6 +49,7 @@ OWN = {
     "store/sqlite/memory/read_only.py": "the temporary copy of the data folder's file",
     "store/sqlite/memory/reader.py": "the data folder",
     "store/sqlite/memory/repair.py": "the data folder",
+    "store/postgres/jobs.py": "came with us: the tables of the queue",
     "store/private.py": "the data folder",
     "workspace/git.py": "the temporary folder that git sees",
     "store/sqlite/projects.py": "the data folder",

@@ -102,11 +102,6 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
     return run
 
 
-def current_confinement() -> Confinement | None:
-    """What the call that runs now is held to; for work that another process does for it."""
-    return _CURRENT.get()
-
-
 def current() -> Confinement | None:
     """What holds the call that runs now, for a store that keeps to it too; None where nothing does, or a block of
     `whole_store` runs."""

@@ -48,9 +48,13 @@ def app(url: str, tmp_path: Path, workers: Workers) -> Iterator[App]:
 def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
     app: App, root: Path, queue: tuple[Database, PostgresJobs]
 ) -> None:
+    _, jobs = queue
+    jobs.add(Order(INDEX, "/other"))
+    jobs.add(Order(INDEX, str(root)))
     desk = Desk(app.tools(), root)
     told = desk.call("search_code", query="place_order").text
-    (job,) = queue[1].every()
+    job, other = jobs.every()  # what somebody waits for comes first now
+    assert other.subject == "/other"
     assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
     assert f"not indexed yet: job {job.id} (index {root}) is waiting; no worker runs: start `deltos worker`" in told
     assert "this answer knows 0 files" in told

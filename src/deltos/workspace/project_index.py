@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from deltos.confinement import with_confinement
 from deltos.errors import Cancelled, StoreError
 from deltos.progress import Progress, Silent
-from deltos.store.jobs import INDEX, SET_ASIDE, Order
+from deltos.store.jobs import INDEX, SET_ASIDE, WAITING, Order
 from deltos.text.counts import counted
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
@@ -49,7 +49,7 @@ _FILES_AS_THEY_WERE = (
     "Note: references are still being resolved for the first time; until then edits since the index began are not seen."
 )
 _NO_WORKER = "no worker runs: start `deltos worker`"
-QUEUE_POLL_SECONDS = 0.1
+QUEUE_POLL_SECONDS = 0.25
 # Whoever needs files alone still gets what spans them where that takes no longer: a small project is settled by then.
 SETTLE_SECONDS = 2.0
 
@@ -192,7 +192,9 @@ class ProjectIndex:
     def _ask_workers(self, jobs: Jobs, progress: Progress, wait_seconds: float, *, at_once: bool) -> Freshness:
         """Queue what is missing, wait a while for it, and say truthfully what is not there yet."""
         if not self.store.meta("complete"):
-            asked = jobs.find(self._order()) or jobs.add(self._order(), is_waited_for=True)
+            asked = jobs.find(self._order())
+            if asked is None or asked.state == WAITING:
+                asked = jobs.add(self._order(), is_waited_for=True)
             job = self._await_worker(jobs, asked, progress, wait_seconds)
             if self.store.meta("complete"):
                 return Freshness(complete=True, notes=self._news())

@@ -70,7 +70,7 @@ def test_a_session_that_was_idle_here_is_opened_here_once_more() -> None:
             return {"type": "http.request", "body": b"{}", "more_body": False}
 
         scope: Scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"mcp-session-id", b"outer")]}
-        await sessions(scope, receive, send)
+        await opened[0](scope, receive, send)
         assert dict(told[0]["headers"])[b"mcp-session-id"] == b"outer"
         return told[0]["status"], told[1]["body"]
 
@@ -80,9 +80,8 @@ def test_a_session_that_was_idle_here_is_opened_here_once_more() -> None:
         return [*answers, await ask()]
 
     async def main() -> list[tuple[int, bytes]]:
-        nonlocal sessions
-        sessions = Sessions(manager, 10, 1_800.0, lambda: now[0], SharedSessions(Kept()))
+        opened.append(Sessions(manager, 10, 1_800.0, lambda: now[0], SharedSessions(Kept())))
         return await run()
 
-    sessions: Sessions
+    opened: list[Sessions] = []
     assert anyio.run(main) == [(200, b'"1"'), (200, b'"1"'), (200, b'"2"')]

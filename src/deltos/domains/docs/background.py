@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from deltos.confinement import current_confinement, with_confinement
+from deltos.confinement import current, with_confinement
 from deltos.domains.docs.crawl import Clock, Crawl
 from deltos.domains.docs.running import Logbook, read_run, write_run
 from deltos.errors import BadRequest, DeltosError, SourceError
@@ -65,7 +65,7 @@ class Crawls:
 
     @staticmethod
     def _queue(jobs: Jobs, source_id: str) -> str:
-        confinement = current_confinement()
+        confinement = current()
         held = {} if confinement is None else {"confinement": confinement.as_data()}
         job = jobs.add(Order(CRAWL, source_id, held), is_waited_for=True)
         if job.state == SET_ASIDE:

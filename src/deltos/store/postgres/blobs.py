@@ -42,13 +42,13 @@ _LOCK = "blobs"
 
 def protect_blobs(database: Database, connection: Connection) -> None:
     """Until this transaction ends, nobody deletes a blob."""
-    connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (database.lock_number(_LOCK),))
+    connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (database.number_of_lock(_LOCK),))
 
 
 def add_blobs(database: Database, contents: Mapping[bytes, bytes]) -> None:
     """Keep packed contents by their digests; those that are there stay."""
     digests = sorted(contents)  # in one order, so that two writers never wait for each other
-    with closing(database.connect()) as connection:
+    with whole_store(), closing(database.connected_apart()) as connection:  # whoever has equal ones
         for start in range(0, len(digests), _AT_ONCE):
             some = digests[start : start + _AT_ONCE]
             there = {row[0] for row in connection.execute("SELECT digest FROM blob WHERE digest = ANY(%s)", (some,))}
@@ -91,7 +91,9 @@ def _drop(database: Database, digests: list[bytes], tries: int) -> int:
         if attempt:
             time.sleep(_PAUSE_SECONDS)
         with database.write() as connection:
-            lock = connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (database.lock_number(_LOCK),)).fetchone()
+            lock = connection.execute(
+                "SELECT pg_try_advisory_xact_lock(%s)", (database.number_of_lock(_LOCK),)
+            ).fetchone()
             if lock and lock[0]:
                 return connection.execute(
                     """DELETE FROM blob WHERE digest = ANY(%s)

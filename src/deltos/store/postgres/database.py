@@ -178,17 +178,25 @@ class Database:
     def claim(self, key: str) -> Iterator[bool]:
         """Whether this process now holds the claim of that name; held until the block ends or the process dies."""
         with self.errors:
-            connection = self.connect()
+            connection = self._connect()
         # Closing the connection gives the claim back; where its server is gone, so is the claim.
         with closing(connection):
             with self.errors:
-                row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self.lock_number(key),)).fetchone()
+                row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_number(key),)).fetchone()
             yield bool(row and row[0])
+
+    def connected_apart(self) -> Connection:
+        """A connection of its own, beside the pool; whoever asks for it closes it."""
+        return self._connect()
+
+    def number_of_lock(self, key: str) -> int:
+        """By which an advisory lock of that name is taken within a transaction."""
+        return self._lock_number(key)
 
     def rewrite(self, tables: Sequence[str]) -> bool:
         """Write tables anew, without anything that was deleted from them; False while another uses one of them."""
         try:
-            with self.errors, closing(self.connect()) as connection:
+            with self.errors, closing(self._connect()) as connection:
                 check_owner(connection, list(tables))
                 connection.execute(f"SET lock_timeout TO {round(_PROBE_SECONDS * 1000)}")
                 for table in tables:
@@ -285,8 +293,7 @@ class Database:
             self._bound.keys.clear()
         self._bound.keys[rights] = keys
 
-    def connect(self) -> Connection:
-        """A connection of its own, beside the pool; whoever asks for it closes it."""
+    def _connect(self) -> Connection:
         connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=None)
         self._configure(connection)
         self._tell(connection)
@@ -322,7 +329,7 @@ class Database:
             except PoolClosed as exc:
                 raise StoreError(f"{self.place} is closed here", hint="The server is shutting down.") from exc
             except PoolTimeout as exc:
-                self.connect().close()  # where none can be made, that tells why
+                self._connect().close()  # where none can be made, that tells why
                 made = self._pool.get_stats().get("pool_size", 0)  # fewer than there may be: one is on its way
                 if time.monotonic() >= until + (_CONNECT_SECONDS if made < self._pool.max_size else 0.0):
                     pool = f"the pool {self._pool.name} to {self.place}"
@@ -334,7 +341,7 @@ class Database:
 
     def _prepare(self, migrations: Sequence[Migration]) -> None:
         """Bring the schema up to date; one that needs nothing is not written to."""
-        with closing(self.connect()) as connection:
+        with closing(self._connect()) as connection:
             self._check_server(connection)
             missing = self._missing_steps(connection, migrations)
             if not missing:
@@ -348,7 +355,7 @@ class Database:
             with suppress(psycopg.Error):  # not on every platform: where we die, our step ends too, not only when done
                 connection.execute("SET client_connection_check_interval TO '1s'")
             # Before the transaction: one that began earlier would not see the tables that another has made.
-            connection.execute("SELECT pg_advisory_lock(%s)", (self.lock_number("migration"),))
+            connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
             with connection.transaction():
                 missing = self._missing_steps(connection, migrations)
                 self._migrate(connection, missing, first=len(migrations) - len(missing))
@@ -388,7 +395,7 @@ class Database:
             connection.execute(migration.sql.encode())
             connection.execute("INSERT INTO migration VALUES (%s, %s, now())", (position, migration.name))
 
-    def lock_number(self, key: str) -> int:
+    def _lock_number(self, key: str) -> int:
         """Advisory locks have numbers, and all users of a database share them."""
         digest = hashlib.sha256(f"deltos/{self.schema}/{key}".encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big", signed=True)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from psycopg.conninfo import make_conninfo
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from deltos.store.jobs import WorkerSettings
     from deltos.store.postgres.database import Connection, Database
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 QUEUE = "deltos"
 TASK_PREFIX = "deltos:"
 PRIORITY = {True: 10, False: 0}  # by whether somebody waits for it
@@ -55,7 +57,8 @@ JOBS_002 = Migration(
 JOBS_003 = Migration(
     "jobs-003-rights",
     "".join(protected(f"procrastinate_{name}", SERVER) for name in ("jobs", "workers", "events", "periodic_defers"))
-    + protected("job_failure", SERVER),
+    + protected("job_failure", SERVER)
+    + protected("job_taker", SERVER),
 )
 _STATES = {"todo": WAITING, "doing": RUNNING, "failed": SET_ASIDE}
 _ROWS = """SELECT id, task_name, args->>'subject', status::text,
