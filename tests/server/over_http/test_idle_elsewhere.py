@@ -29,7 +29,7 @@ class Kept:
     def uses(self) -> list[SessionUse]:
         return []
 
-    def open(self, session_id: str, session: KeptSession) -> None:
+    def add(self, session_id: str, session: KeptSession) -> None:
         self.sessions[session_id] = session
 
     def set_state(self, session_id: str, state: str) -> None: ...
