@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 FILES_PER_PLACE = 3
 INNER_EVERY = 5
 ASKING_AT_ONCE = 16
+INDEXING_AT_ONCE = 4
 LINES_PER_FILE = 120
 COST_QUESTIONS = 60
 API = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
@@ -124,18 +125,21 @@ class Team:
         return Repository(top, inner)
 
     def _index(self) -> None:
-        with closing(App(self.config)) as app:
-            for each in self.repositories:
-                for place in each.places:
-                    index = app.domains.projects.at(place.root)
-                    index.index()
-                    index.catch_up(wait_seconds=60.0)
-                    for name in ("docs", "api.yaml"):
-                        new = NewSource(str(place.root / name), f"{place.word}-{name[:3]}", place.root, (place.root,))
-                        for source in app.domains.docs.library.add(new).sources:
-                            app.domains.docs.library.crawls.run(source.id, lambda: None)
-                    desk = Desk(app.tools(), place.root)
-                    desk.call("remember", text=f"We decided that {place.word} keeps {place.secret} in step")
+        with closing(App(self.config)) as app, ThreadPoolExecutor(INDEXING_AT_ONCE) as threads:
+            tools = app.tools()
+
+            def index(place: Place) -> None:
+                project = app.domains.projects.at(place.root)
+                project.index()
+                project.catch_up(wait_seconds=60.0)
+                for name in ("docs", "api.yaml"):
+                    new = NewSource(str(place.root / name), f"{place.word}-{name[:3]}", place.root, (place.root,))
+                    for source in app.domains.docs.library.add(new).sources:
+                        app.domains.docs.library.crawls.run(source.id, lambda: None)
+                text = f"We decided that {place.word} keeps {place.secret} in step"
+                Desk(tools, place.root).call("remember", text=text)
+
+            list(threads.map(index, self.secrets.values()))
 
     def _person(self, number: int) -> Person:
         roots: list[Path] = []
@@ -227,7 +231,7 @@ def all_ids(team: Team) -> list[str]:
 # ---------------------------------------------------------------------- over HTTP
 
 
-def ask_over_http(team: Team, questions: int) -> None:
+def ask_over_http(team: Team, questions: int, seconds: float) -> None:
     """Ask two servers, and print who was shown what."""
     served = team.folder / "served"
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(served), "--http", "127.0.0.1:0"]
@@ -241,15 +245,21 @@ def ask_over_http(team: Team, questions: int) -> None:
         counts, leaked, times = Counter[str](), Counter[str](), list[float]()
         asked = [(n, team.random.randrange(len(team.people)), team.question(ids)) for n in range(questions)]
 
-        def ask(each: tuple[int, int, Question]) -> tuple[int, Question, JsonObject]:
+        until = time.monotonic() + seconds
+
+        def ask(each: tuple[int, int, Question]) -> tuple[int, Question, JsonObject | None]:
             n, number, (name, arguments) = each
             started = time.perf_counter()
+            if time.monotonic() > until:
+                return number, (name, arguments), None
             reply = servers[n % 2].post(tool_call(name, **arguments), sessions[number])
             times.append(1000 * (time.perf_counter() - started))
             return number, (name, arguments), reply.message
 
         with ThreadPoolExecutor(ASKING_AT_ONCE) as threads:
             for number, question, message in threads.map(ask, asked):
+                if message is None:
+                    continue
                 answer = json.dumps(message, ensure_ascii=False)
                 _count(counts, leaked, team, team.people[number], question, answer, has_result="result" in message)
     finally:
@@ -378,6 +388,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=5_000)
     parser.add_argument("--unchecked", type=int, default=1_500)
+    parser.add_argument("--seconds", type=float, default=3_600.0, help="ask no longer over HTTP")
     parser.add_argument("--no-cost", action="store_true", help="leave the last table out")
     parser.add_argument("--repositories", type=int, default=50)
     parser.add_argument("--people", type=int, default=24)
@@ -387,7 +398,7 @@ def main() -> None:
         team = Team(Path(folder).resolve(), random.Random(given.seed), given.repositories, given.people)
         print(f"{given.repositories} repositories, each with a folder of its own rights; seed {given.seed}", flush=True)
         if given.questions:
-            ask_over_http(team, given.questions)
+            ask_over_http(team, given.questions, given.seconds)
         if given.unchecked:
             ask_without_checks(team, given.unchecked)
         if not given.no_cost:

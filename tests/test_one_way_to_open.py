@@ -61,6 +61,7 @@ STARTERS = {
     "isolated/launch.py": "Python, isolated",
     "isolated/process.py": "Python, isolated",
     "server/deadline.py": "a fork of the server that waits and kills, nothing else",
+    "server/http/workers.py": "forks of the server that serve one port",
     "workspace/git.py": "git",
 }
 

@@ -36,7 +36,7 @@ class SessionRecords(Protocol):
     def uses(self) -> Sequence[SessionUse]:
         """All open sessions."""
 
-    def open(self, session_id: str, session: KeptSession) -> None:
+    def add(self, session_id: str, session: KeptSession) -> None:
         """Keep a new session."""
 
     def set_state(self, session_id: str, state: str) -> None:

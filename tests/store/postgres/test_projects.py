@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from deltos.errors import StoreBusy, StoreError
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
 from deltos.store.graph import PendingFacts
 from deltos.store.history import CommitRecord
-from deltos.store.postgres.database import Database
+from deltos.store.postgres.database import POOL_SIZE, Database
 from deltos.store.postgres.graph import PostgresFactSource
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.opened import shared_database
@@ -27,7 +27,7 @@ from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.project import FileRecord, SeenStamp, SkippedFile
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.store.symbols import Symbol
-from tests.postgres_server import empty_database
+from tests.postgres_server import empty_database, server
 from tests.relevance.test_rankings import HERE as RELEVANCE
 from tests.relevance.test_rankings import unpack
 from tests.store.test_project import STAMP, facts
@@ -356,3 +356,15 @@ def test_a_child_that_cannot_reach_the_database_is_no_fault_of_a_file(workers: W
     with pytest.raises(StoreError, match="cannot be reached") as told:
         list(resolve_in_child(workers, session))
     assert "s3cret" not in str(told.value)
+
+
+def test_a_question_to_many_projects_takes_one_connection_and_sees_one_state(stores: PostgresProjects) -> None:
+    opened = [stores.store_of(Path("/src", f"p{n}")) for n in range(POOL_SIZE + 4)]
+    with ExitStack() as snapshots:
+        connections = {id(snapshots.enter_context(store.code.snapshot())) for store in opened}
+        assert len(connections) == 1
+        assert opened[-1].file_count() == 0
+        with PostgresProjects(lambda: shared_database(server().url)).store_of(Path("/src", "p1")).writing() as writer:
+            write_file(writer, Random(1), "a.py")  # beside a snapshot, in a transaction of its own
+        assert opened[1].file_count() == 0
+    assert opened[1].file_count() == 1

@@ -216,7 +216,7 @@ class Sessions:
                     held = self._held[session_id] = Held(caller, scope.get("user"), self._clock())
                     scope[SESSION_KEY] = held
                     if self._shared is not None:  # before the client knows of it, and asks another server
-                        await self._shared.open(session_id, caller, opening)
+                        await self._shared.add(session_id, caller, opening)
             await send(message)
 
         try:

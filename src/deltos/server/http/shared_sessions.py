@@ -38,9 +38,9 @@ class SharedSessions:
         """All open sessions."""
         return await self._run(self._records.uses)
 
-    async def open(self, session_id: str, caller: str, opening: bytes) -> None:
+    async def add(self, session_id: str, caller: str, opening: bytes) -> None:
         """Keep a new session."""
-        await self._run(partial(self._records.open, session_id, KeptSession(caller, opening)))
+        await self._run(partial(self._records.add, session_id, KeptSession(caller, opening)))
 
     async def set_state(self, session_id: str, state: str) -> None:
         """Keep what was chosen in a session; more than anybody chooses is not kept."""

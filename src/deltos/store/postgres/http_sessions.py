@@ -58,7 +58,7 @@ class PostgresHttpSessions:
         )
         return [SessionUse(*row) for row in rows]
 
-    def open(self, session_id: str, session: KeptSession) -> None:
+    def add(self, session_id: str, session: KeptSession) -> None:
         self._write(
             "INSERT INTO http_session (key, caller, opening, state) VALUES (%s, %s, %s, %s)",
             _key(session_id),
