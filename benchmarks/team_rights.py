@@ -252,7 +252,7 @@ def ask_over_http(team: Team, questions: int, seconds: float) -> None:
             started = time.perf_counter()
             if time.monotonic() > until:
                 return number, (name, arguments), None
-            reply = servers[n % 2].post(tool_call(name, **arguments), sessions[number])
+            reply = servers[n % 2].post({**tool_call(name, **arguments), "id": n + 1}, sessions[number])
             times.append(1000 * (time.perf_counter() - started))
             return number, (name, arguments), reply.message
 
