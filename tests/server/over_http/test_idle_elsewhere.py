@@ -29,7 +29,7 @@ class Kept:
     def uses(self) -> list[SessionUse]:
         return []
 
-    def open(self, session_id: str, session: KeptSession) -> None:
+    def add(self, session_id: str, session: KeptSession) -> None:
         self.sessions[session_id] = session
 
     def set_state(self, session_id: str, state: str) -> None: ...
@@ -57,31 +57,27 @@ class Manager:
         await send({"type": "http.response.body", "body": json.dumps(asked).encode()})
 
 
+async def ask(sessions: Sessions) -> tuple[int, bytes]:
+    told: list[Message] = []
+
+    async def send(message: Message) -> None:
+        told.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    scope: Scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"mcp-session-id", b"outer")]}
+    await sessions(scope, receive, send)
+    assert dict(told[0]["headers"])[b"mcp-session-id"] == b"outer"
+    return told[0]["status"], told[1]["body"]
+
+
 def test_a_session_that_was_idle_here_is_opened_here_once_more() -> None:
-    now, manager = [0.0], Manager()
-
-    async def ask() -> tuple[int, bytes]:
-        told: list[Message] = []
-
-        async def send(message: Message) -> None:
-            told.append(message)
-
-        async def receive() -> Message:
-            return {"type": "http.request", "body": b"{}", "more_body": False}
-
-        scope: Scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"mcp-session-id", b"outer")]}
-        await opened[0](scope, receive, send)
-        assert dict(told[0]["headers"])[b"mcp-session-id"] == b"outer"
-        return told[0]["status"], told[1]["body"]
-
-    async def run() -> list[tuple[int, bytes]]:
-        answers = [await ask(), await ask()]
+    async def answers() -> list[tuple[int, bytes]]:
+        now = [0.0]
+        sessions = Sessions(Manager(), 10, 1_800.0, lambda: now[0], SharedSessions(Kept()))
+        first = [await ask(sessions), await ask(sessions)]
         now[0] = 1_790.0  # the manager's own clock may be a moment ahead
-        return [*answers, await ask()]
+        return [*first, await ask(sessions)]
 
-    async def main() -> list[tuple[int, bytes]]:
-        opened.append(Sessions(manager, 10, 1_800.0, lambda: now[0], SharedSessions(Kept())))
-        return await run()
-
-    opened: list[Sessions] = []
-    assert anyio.run(main) == [(200, b'"1"'), (200, b'"1"'), (200, b'"2"')]
+    assert anyio.run(answers) == [(200, b'"1"'), (200, b'"1"'), (200, b'"2"')]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.typescript.lower.patterns import pattern_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from tree_sitter import Node
 
@@ -18,6 +18,7 @@ CLASSES = frozenset(("class_declaration", "abstract_class_declaration"))
 VARIABLES = frozenset(("lexical_declaration", "variable_declaration"))
 TYPES = frozenset(("interface_declaration", "type_alias_declaration"))
 HOISTED = FUNCTIONS | CLASSES | VARIABLES | TYPES | {"enum_declaration"}
+_AROUND_DECLARATIONS = frozenset(("export_statement", "ambient_declaration", "expression_statement"))
 _HOISTED_BY_MODULES = HOISTED | {
     "export_statement",
     "ambient_declaration",
@@ -50,7 +51,8 @@ def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None
         walk.scopes.bind_type(name, prefix + name)
 
     for node in nodes:
-        _hoist(walk, node, value, both, only_type)
+        for declared in _declarations(node):
+            _hoist(walk, declared, value, both, only_type)
     if walk.source.has_var:
         _hoist_vars(walk, nodes, value)
 
@@ -68,9 +70,25 @@ def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None
         walk.scopes.bind_type(name, walk.scopes.add_local())
 
     for node in nodes:
-        _hoist(walk, node, value, both, only_type)
+        for declared in _declarations(node):
+            _hoist(walk, declared, value, both, only_type)
     if is_function and walk.source.has_var:
         _hoist_vars(walk, nodes, value)
+
+
+def _declarations(node: Node) -> Iterator[Node]:
+    """What `export` and `declare`, which may stand around each other, stand around; else the node itself."""
+    pending = [node]
+    while pending:
+        inner = pending.pop()
+        if inner.type not in _AROUND_DECLARATIONS:
+            yield inner
+            continue
+        pending += [
+            child
+            for child in reversed(inner.children)
+            if child.type in _HOISTED_BY_MODULES and child.type != "expression_statement"
+        ]
 
 
 def _hoist(
@@ -86,10 +104,6 @@ def _hoist(
         both(_declared_name(walk, node))
     elif kind in TYPES:
         only_type(_declared_name(walk, node))
-    elif kind in ("export_statement", "ambient_declaration", "expression_statement"):
-        for child in node.children:
-            if child.type in _HOISTED_BY_MODULES and child.type != "expression_statement":
-                _hoist(walk, child, value, both, only_type)
     elif kind in ("internal_module", "module"):
         place = node.child_by_field_name("name")
         if place is not None and place.type != "string":

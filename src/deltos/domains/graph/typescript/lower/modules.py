@@ -215,16 +215,27 @@ def _export_declaration(walk: Walk, node: Node) -> None:
 
 
 def _declared_names(walk: Walk, node: Node) -> list[str]:
+    """The names that a declaration gives; `declare` may stand before another `declare`."""
+    names: list[str] = []
+    pending = [node]
+    while pending:
+        inner = pending.pop()
+        if inner.type == "ambient_declaration":
+            pending += [child for child in reversed(inner.children) if child.is_named]
+        elif inner.type == "expression_statement":
+            pending += reversed(inner.children)
+        else:
+            names += _own_names(walk, inner)
+    return names
+
+
+def _own_names(walk: Walk, node: Node) -> list[str]:
     if node.type in ("lexical_declaration", "variable_declaration"):
         declarators = [child for child in node.children if child.type == "variable_declarator"]
         return [name for child in declarators for name in pattern_names(walk, child.children[0])]
-    if node.type == "ambient_declaration":
-        return [name for child in node.children if child.is_named for name in _declared_names(walk, child)]
     if node.type in ("internal_module", "module"):
         place = node.child_by_field_name("name")
         return [walk.source.name(place).partition(".")[0]] if place is not None and place.type != "string" else []
-    if node.type == "expression_statement":
-        return [name for child in node.children for name in _declared_names(walk, child)]
     if node.type == "import_alias":
         return [walk.source.name(node.children[1])]
     place = name_node(node)
