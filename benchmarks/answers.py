@@ -98,6 +98,10 @@ class Asking:
     def set_project_roots(self, roots: Sequence[Path]) -> None:
         """As for one."""
 
+    def granted_roots(self) -> tuple[Path, ...]:
+        """The project alone."""
+        return (self._root,)
+
     def call(self, name: str, arguments: dict[str, Any]) -> Answer:
         """What a tool answers."""
         tool = self._tools[name]

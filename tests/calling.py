@@ -21,7 +21,7 @@ class Desk:
 
     def __init__(self, tools: Iterable[Tool], root: Path, *, repeat: bool = True) -> None:
         self.tools = {tool.name: tool for tool in tools}
-        self.root = root
+        self.start = self.root = root
         self.roots: tuple[Path, ...] = ()
         self.excerpts = Excerpts()
         self._repeat = repeat
@@ -41,6 +41,10 @@ class Desk:
     def set_project_roots(self, roots: Sequence[Path]) -> None:
         """Choose several projects."""
         self.root, self.roots = roots[0], tuple(roots)
+
+    def granted_roots(self) -> tuple[Path, ...]:
+        """Where the session began."""
+        return (self.start,)
 
     def call(self, name: str, /, *, progress: Progress | None = None, **arguments: Any) -> Answer:
         """What a tool answers."""

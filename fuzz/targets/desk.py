@@ -37,6 +37,10 @@ class Desk:
     def set_project_roots(self, roots: Sequence[Path]) -> None:
         """As for one."""
 
+    def granted_roots(self) -> tuple[Path, ...]:
+        """The project alone."""
+        return (self._root,)
+
     def call(self, name: str, /, **arguments: Any) -> Answer:
         """What a tool answers; the answer must be text that can be sent."""
         tool = self.tools[name]

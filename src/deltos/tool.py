@@ -109,6 +109,9 @@ class Session(Protocol):
     def set_project_roots(self, roots: Sequence[Path]) -> None:
         """Make several folders, at least one, the default from now on."""
 
+    def granted_roots(self) -> Sequence[Path]:
+        """The folders that the user gave it: where it began and its client's, whatever calls have chosen since."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

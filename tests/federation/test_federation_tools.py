@@ -179,6 +179,12 @@ def test_a_question_about_something_else_gets_low_scores(parcels: Parcels, quest
     assert results(parcels.desk, "how do I get four PDF labels on one sheet")[0]["score"] > 0.6
 
 
+@pytest.mark.parametrize("question", ["terraform state locking", "where is the bluetooth pairing code"])
+def test_a_best_result_that_is_weak_is_said_to_be(parcels: Parcels, question: str) -> None:
+    assert "A weak match: even the best result" in parcels.desk.data("search", query=question)["notes"][0]
+    assert "weak match" not in parcels.desk.call("search", query="where is the check digit computed").text
+
+
 def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path, workers: Workers) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")), workers=workers)) as app:
         desk = Desk(app.tools(), tmp_path)

@@ -20,6 +20,7 @@ from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK
 from deltos.domains.memory.search import snippet
 from deltos.errors import NotFound, StoreError
+from deltos.federation.belonging import Belonging
 from deltos.federation.providers import docs as docs_provider
 from deltos.markup.text import fenced
 from deltos.store.code import FileScope
@@ -61,7 +62,7 @@ class Links:
     def mentions(self, name: str, root: Path) -> list[str]:
         """Sections for `get_context`: documentation and observations that mention a symbol."""
         try:
-            pages, rows = self.passages(name), self.observations(name, root)
+            pages, rows = self.passages(name, root), self.observations(name, root)
             return [*_documentation_section(pages, name, root), *self._memory_section(rows, root)]
         except StoreError as problem:  # theirs, not the graph's: the answer goes without
             return [f"--- documentation and memory could not be read: {problem} ---"]
@@ -106,11 +107,13 @@ class Links:
         index.catch_up(wait_seconds=_WAIT_SECONDS)
         return index
 
-    def passages(self, name: str) -> list[Passage]:
-        """Passages of documentation that mention a symbol, best first."""
+    def passages(self, name: str, root: Path) -> list[Passage]:
+        """Passages of documentation that mention a symbol, best first; what lies in other projects is not asked."""
         if "docs" not in self.toolsets:
             return []
-        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, with_apis=False))
+        without = frozenset(source.id for source in Belonging(self.domains, (root,)).foreign_sources())
+        asked = DocsRequest(name, limit=_ASKED_FOR, with_apis=False, without=without)
+        found = self.domains.docs.search.search(asked)
         return [each for each in found.passages if mentions(each.text, name)][:_SHOWN]
 
     def observations(self, name: str, root: Path) -> list[Observation]:

@@ -126,7 +126,7 @@ class Prompts:
 
     def _knowledge(self, names: Sequence[str], root: Path) -> Iterable[str]:
         """Documentation and memories that mention any of the names, each once."""
-        passages = {each.id: each for name in names for each in self.links.passages(name)}
+        passages = {each.id: each for name in names for each in self.links.passages(name, root)}
         rows = {row.place: row for name in names for row in self.links.observations(name, root)}
         if passages:
             yield "\n".join(["## Documentation that mentions them", *passage_lines(list(passages.values()), root)])

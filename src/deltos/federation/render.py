@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.budget import characters_for, cut, estimate_tokens, shown_of
 from deltos.domains.memory.query import parse_query
 from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
-from deltos.federation.search import MAX_RESULTS
+from deltos.federation.search import MAX_RESULTS, WEAK_CONFIDENCE
 from deltos.model import NEAR_MARK
 from deltos.tool import Answer, compact_json
 
@@ -28,7 +28,6 @@ _NEXT_OF_OBSERVATIONS = f"{_NEXT}; timeline(around=obs id) what came before and 
 _BY_BUDGET = "the token budget is full: narrow the query or the scope"
 _BY_LIMIT = "raise limit for more"
 _BY_CHANCE = "the others are far less likely: limit={limit} lists them"
-_SURE_ENOUGH = 0.3  # a best result with less says little about the others
 _FAR_LESS = 10  # so many times less likely than the best: read in vain
 _WORTH_LEAVING_OUT = 2  # one line costs hardly more than to say that it was left out
 _TITLE_CHARACTERS = 120
@@ -75,7 +74,7 @@ def search_answer(
 
 def _likely(chances: Sequence[float]) -> int:
     """How many results are worth a line beside the best."""
-    if chances[0] < _SURE_ENOUGH:
+    if chances[0] < WEAK_CONFIDENCE:  # that says little about the others
         return len(chances)
     likely = sum(chance * _FAR_LESS >= chances[0] for chance in chances)
     return likely if len(chances) - likely >= _WORTH_LEAVING_OUT else len(chances)

@@ -25,6 +25,8 @@ LONGEST_ID = 1_000
 # results there are must not depend on how many are shown.
 DEFAULT_RESULTS = 10
 MAX_RESULTS = 20
+# A best result below it rarely answers; 3 of the 77 goldens of tests/relevance, which all have an answer, are below.
+WEAK_CONFIDENCE = 0.3
 _SPOKEN = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
 
 
@@ -66,13 +68,14 @@ class Federation:
             every = [ranked for hits in lists for ranked in in_order(hits, query, intent_of(query), self._compare)]
         else:
             every = rank_all(lists, query, intent_of(query), self._compare)
+        ranked = tuple(first_of(every, asked.limit))
         return FederatedResults(
-            tuple(first_of(every, asked.limit)),
+            ranked,
             total=len(every),
             total_is_least=any(each.total > len(each.hits) for each in findings),
             kinds=tuple(provider.kind for provider in providers),
             searched=tuple(each.searched for each in findings if each.searched),
-            notes=(*left_out, *(note for each in findings for note in each.notes)),
+            notes=(*_weakness(ranked), *left_out, *(note for each in findings for note in each.notes)),
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
@@ -108,6 +111,14 @@ class Federation:
         if problems and len(problems) == len(providers):
             raise problems[0]
         return findings
+
+
+def _weakness(ranked: Sequence[RankedHit]) -> tuple[str, ...]:
+    """A word about results of which not even the first is likely to answer."""
+    if not ranked or ranked[0].confidence >= WEAK_CONFIDENCE:
+        return ()
+    best = f"even the best result has a score of {ranked[0].confidence:.2f} of 1"
+    return (f"A weak match: {best}, perhaps nothing here answers. Try other words or a name.",)
 
 
 def _name(provider: Provider) -> str:

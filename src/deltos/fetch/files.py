@@ -34,7 +34,8 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
     if not is_allowed:
         raise AddressRefused(
             f"{shown} is outside of the folders that may be read",
-            hint="Add its folder to DELTOS_DOCS_ROOTS, or add it from the command line: deltos docs add.",
+            hint="Start the client in its folder, add that to DELTOS_DOCS_ROOTS, or add it from the command line:"
+            " deltos docs add.",
         )
     if not exists:
         raise NotFound(f"No such file or folder: {shown}", hint="Check the path; a relative one starts at the project.")

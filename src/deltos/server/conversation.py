@@ -48,6 +48,10 @@ class Conversation:
         """Make several folders, at least one, the default from now on."""
         self._chosen = tuple(roots)
 
+    def granted_roots(self) -> tuple[Path, ...]:
+        """Where it began and the client's folders: what no call can change."""
+        return (self._start, *self._roots)
+
     def set_client_roots(self, uris: Iterable[str]) -> None:
         """Follow the client to those of its roots that are folders here, the first of which is the project."""
         folders = (Path(path) for uri in uris if (path := path_of_uri(uri)))

@@ -222,6 +222,28 @@ def test_one_name_stands_for_several_versions_and_each_can_be_asked(agent: Agent
         agent.call("search_docs", query="quokka", source="flask", version="4")
 
 
+def test_folders_of_the_same_name_are_told_apart_by_what_they_lie_in(agent: Agent) -> None:
+    for project in ("shop", "till", "old/till"):
+        folder = agent.desk.root / project / "docs"
+        folder.mkdir(parents=True)
+        (folder / "guide.md").write_text(f"# Guide of {project}\n")
+        agent.text("add_source", url=f"{project}/docs")
+    listed = agent.text("list_sources")
+    for name, place in (("docs", "shop/docs"), ("till-docs", "till/docs"), ("till-docs-2", "old/till/docs")):
+        assert f"- {name} ({place}): " in listed
+    with pytest.raises(BadArgument, match=r"'till-docs' \(till/docs\) is already a source"):
+        agent.call("add_source", url="till/docs")
+    with pytest.raises(BadArgument, match=r"The name 'docs' is taken by shop/docs") as refused:
+        agent.call("add_source", url="shop/docs/guide.md", name="docs")
+    assert "--name" in str(refused.value)
+
+
+def test_a_site_whose_usual_name_is_taken_is_called_after_its_host(agent: Agent, site: Site) -> None:
+    (agent.desk.root / "docs").mkdir()
+    agent.text("add_source", url="docs")
+    assert re.match(r"Added 127\.0\.0\.1:\d+-docs ", agent.text("add_source", url=f"{site.url}/docs/"))
+
+
 def test_each_version_is_managed_by_itself_or_all_together(agent: Agent) -> None:
     two_versions(agent)
     listed = agent.text("list_sources")
@@ -236,7 +258,7 @@ def test_each_version_is_managed_by_itself_or_all_together(agent: Agent) -> None
         agent.desk.docs.library.crawls.wait(source.id)
     with pytest.raises(BadArgument, match=r"flask has 2 versions: 3.2 \(id flask-\S+\), 2.2 .*latest"):
         agent.call("remove_source", source="flask")
-    with pytest.raises(BadArgument, match=r"'flask 2.2' \(v2.2\) is already a source"):
+    with pytest.raises(BadArgument, match=r"The name 'flask 2.2' is taken by v2.2"):
         agent.desk.add("v3.2/guide.md", name="flask", version="2.2")
     removed = agent.text("remove_source", source="flask", version="2.2")
     assert removed == "Removed flask 2.2 (v2.2): 2 pages, 2 chunks.\nStill there: flask 3.2."

@@ -35,9 +35,17 @@ class ApiSearcher:
         self._meaning = meaning
 
     def search(
-        self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10, brief: bool = False
+        self,
+        query: str,
+        *,
+        api_name: str = "",
+        types: Sequence[str] = (),
+        limit: int = 10,
+        brief: bool = False,
+        without: Sequence[int] = (),
     ) -> list[ApiHit]:
-        """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error.
+        """The parts of one API, or of all but those `without`, that answer `query` best; an unknown `api_name` is an
+        error.
 
         Those that are `brief` are to choose among: the first with what a call needs, the others with what they take.
         """
@@ -56,7 +64,7 @@ class ApiSearcher:
                 limit=limit,
                 similarities=similarities,
                 model=shared_model() if meaning else None,
-                without=self._library.beside(rows) if len(rows) > 1 else self._library.hidden_ids(),
+                without=self._library.beside(rows) if len(rows) > 1 else (*self._library.hidden_ids(), *without),
             )
             shown = _Shown(self._library)
             if not brief:

@@ -345,7 +345,8 @@ class ApiIndexer:
         if taken is not None and taken.source != location:
             origin = f", from {told(taken.source)}" if is_shown(taken) else ""
             raise BadArgument(
-                f"There is already an API called '{name}'{origin}", hint="Choose another name, or remove it first."
+                f"There is already an API called '{name}'{origin}",
+                hint="Give another (on the command line: --name), or remove it.",
             )
 
     def _choose_name(

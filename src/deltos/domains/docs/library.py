@@ -7,6 +7,7 @@ import re
 import threading
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,7 +153,8 @@ class Library:
         self._opener.logins.find(request.auth.strip(), address.url)  # refused at once, not by the crawl
         if request.browser and is_confined() and not self._opener.browser:
             raise Forbidden("No browser is switched on for callers", hint="Set DELTOS_BROWSER where the server runs.")
-        name = request.name.strip() or default_name(address.url)
+        given = request.name.strip()
+        name = given or default_name(address.url)
         source = self._versioned(
             SourceRow(
                 id="",
@@ -171,7 +173,11 @@ class Library:
                 folder=address.folder,
             )
         )
-        self._refuse_duplicate(source)
+        self._refuse_same_address(source)
+        if given:
+            self._refuse_taken_name(source)
+        else:
+            source = self._named(source)
         if api_line := self._as_api(replace(request, name=name), address):
             return Added(api_line=api_line)
         return Added((self._record(source),))
@@ -294,21 +300,37 @@ class Library:
         except SourceError:
             return ""
 
-    def _refuse_duplicate(self, new: SourceRow) -> None:
-        """Refuse what is there already: the same address, or the same name and version."""
+    def _refuse_same_address(self, new: SourceRow) -> None:
+        """Refuse what is read already."""
+        if source := next((each for each in self.sources() if _is_same(each, new)), None):
+            raise BadArgument(
+                f"'{labelled(source)}' ({shown_path(source.url, Path(new.project_root))}) is already a source",
+                hint="Use recrawl_source to refresh it, or remove_source first; another version needs its"
+                " own address and version.",
+            )
+
+    def _refuse_taken_name(self, new: SourceRow) -> None:
+        """Refuse a name that another source of the same version has."""
+        if not (source := self._called_so(new.name, new.version)):
+            return
+        if not _is_shown(source):
+            raise BadArgument(f"The name '{new.name}' cannot be used", hint="Choose another one.")
+        raise BadArgument(
+            f"The name '{labelled(source)}' is taken by {shown_path(source.url, Path(new.project_root))}",
+            hint="Give this one another name (on the command line: --name), or remove_source first.",
+        )
+
+    def _named(self, source: SourceRow) -> SourceRow:
+        """A source under the first name that nobody gave it and no other has: its own, that with where it lies before
+        it (`shop-docs`, `example.org-docs`), and numbered ones."""
+        names = chain((source.name, placed := _placed_name(source)), (f"{placed}-{number}" for number in count(2)))
+        return replace(source, name=next(name for name in names if not self._called_so(name, source.version)))
+
+    def _called_so(self, name: str, version: str) -> SourceRow | None:
+        """The source that has a name in a version, whoever may be shown it."""
         with whole_store():
             every = self._store.sources()
-        for source in every:
-            same_name = source.name.lower() == new.name.lower() and source.version == new.version
-            if not _is_shown(source):
-                if same_name:
-                    raise BadArgument(f"The name '{new.name}' cannot be used", hint="Choose another one.")
-            elif same_name or _is_same(source, new):
-                raise BadArgument(
-                    f"'{labelled(source)}' ({shown_path(source.url, Path(new.project_root))}) is already a source",
-                    hint="Use recrawl_source to refresh it, or remove_source first; another version needs its"
-                    " own address and version.",
-                )
+        return next((each for each in every if (each.name.lower(), each.version) == (name.lower(), version)), None)
 
     def recrawl(self, named: str, version: str = "", *, full: bool) -> Recrawl:
         """Open a new crawl of a source, or let an unfinished one go on; refuses while one is under way."""
@@ -582,6 +604,13 @@ def default_name(url: str) -> str:
         return url.rpartition("/")[2] if "/" in url and ":" not in url else url.partition(":")[2] or url
     host, _, path = rest.partition("/")
     return path.rstrip("/").rpartition("/")[2].partition(".")[0] or host
+
+
+def _placed_name(source: SourceRow) -> str:
+    """The default name with what it lies in before it: the folder around it, or its host."""
+    _, separator, rest = source.url.partition("://")
+    around = rest.partition("/")[0] if separator else Path(source.url).parent.name
+    return f"{around}-{source.name}" if around and around != source.name else source.name
 
 
 def _source_id(name: str, url: str, further: str = "") -> str:

@@ -50,6 +50,7 @@ class DocsRequest:
     api_name: str = ""
     types: tuple[str, ...] = ()
     with_apis: bool = True
+    without: frozenset[str] = frozenset()  # ids of sources that are asked only by their name
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ class DocsSearch:
         if question.api_name or (question.types and DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
         if not question.source:
-            return of_version(self._library.sources(), question.version)
+            asked = [source for source in self._library.sources() if source.id not in question.without]
+            return of_version(asked, question.version)
         try:
             return self._library.meant(question.source, question.version)
         except NotFound:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.confinement import shown_path
+from deltos.domains.docs.granted import granted_folders
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     render_added,
@@ -90,7 +91,7 @@ class DocsTools:
                 url=call.text("url"),
                 name=call.text("name"),
                 project_root=root,
-                roots=(root, *self.roots),
+                roots=granted_folders(call.session, self.roots),
                 version=call.text("version"),
                 include=tuple(call.texts("include")),
                 exclude=tuple(call.texts("exclude")),

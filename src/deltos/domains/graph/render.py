@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.lines import UseLines, called, definition_line, first_sentence, outline_line
 from deltos.domains.graph.page import WIDTHS, Piece, cut_line
 from deltos.domains.graph.source import around
-from deltos.domains.graph.uses import grouped_uses
+from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses
 from deltos.text.counts import counted
 from deltos.tool import Answer
 from deltos.workspace.purpose import is_test
@@ -111,9 +111,11 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
     if in_tests or (found.is_resolved and not found.outside):
         text += f", {_in_tests(in_tests, found.test_files)}"
-    missing = _missing(found)
+    missing = [reason for reason in (_missing(found),) if reason]
+    if any(row.origin == BROKEN_IMPORT for row in found.possible):
+        missing.append("imports of it that lead nowhere are among those: mend them to be sure")
     if missing:
-        text += f"; {missing}"
+        text += f"; {'; '.join(missing)}"
     elif complete_in:
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
         text += "what was asked for" if found.outside else complete_in

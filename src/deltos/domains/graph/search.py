@@ -25,7 +25,7 @@ from deltos.domains.graph.query import (
     qualified_name,
 )  # fmt: skip
 from deltos.domains.graph.source import Source
-from deltos.domains.graph.uses import ALIAS, as_group, merged
+from deltos.domains.graph.uses import ALIAS, BROKEN_IMPORT, as_group, merged
 from deltos.errors import BadArgument, NotFound
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
@@ -411,9 +411,16 @@ class GraphSearch:
         return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
 
     def _mentions(self, target: Target) -> list[ReferenceRow]:
-        """Uses of the name on values of unknown type: only a member can be meant by them."""
-        rows = self.reader.mentions(target.first.name) if "." in target.first.key else []
-        return [row for row in rows if is_same_world(row.path, target.first.path)]
+        """Uses of the name that may mean a target: of a member those on values of unknown type, of anything else those
+        in files that import the name from where it is not."""
+        found = [row for row in self.reader.mentions(target.first.name) if is_same_world(row.path, target.first.path)]
+        uses = [row for row in found if row.kind != "import"]
+        if "." in target.first.key:
+            return uses
+        imports = [row for row in found if row.kind == "import"]
+        files, used = {row.path for row in imports}, {(row.path, row.line) for row in uses}
+        broken = [row for row in imports if (row.path, row.line) not in used]
+        return [replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files]
 
     # --- impact
 
@@ -466,7 +473,7 @@ class GraphSearch:
         rows = [row for row in self.reader.references([*target.node_ids, *members]) if not row.certain]
         names = {row.name for row in self.reader.symbols(members).values() if row.kind in _CALLABLE}
         mentions = [row for name in sorted(names) for row in self.reader.mentions(name)]
-        alike = [row for row in mentions if is_same_world(row.path, target.first.path)]
+        alike = [row for row in mentions if is_same_world(row.path, target.first.path) and row.kind != "import"]
         return merged([*rows, *self._mentions(target), *alike])
 
     def _described(self, node_ids: set[int]) -> list[Symbol]:

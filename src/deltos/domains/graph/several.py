@@ -492,7 +492,7 @@ def _groups(crossings: Crossings, definitions: Sequence[Definition], target: Tar
     mentions = [
         row
         for row in (crossings.mentions.get(target.first.name, ()) if is_member else ())
-        if (row.path, row.line) not in shown
+        if (row.path, row.line) not in shown and row.kind != "import"
     ]
     return [
         _group("", [row for row in certain if row.origin != ALIAS]),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.graph import ReferenceRow
 
 ALIAS = "alias"
+BROKEN_IMPORT = "imported from where it is not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,9 @@ def grouped_uses(found: FoundReferences) -> list[UseGroup]:
 
 
 def reason_of(row: ReferenceRow) -> str:
-    """Why a possible use is not certain, in two words."""
+    """Why a possible use is not certain, in a few words."""
+    if row.origin == BROKEN_IMPORT:
+        return BROKEN_IMPORT
     return "unknown receiver" if row.target_id == 0 else "ambiguous name"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.confinement import shown_path
+from deltos.federation.belonging import Belonging, asked_roots, note_of_others
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.model import BEHIND_NOTE
 from deltos.text.counts import counted
@@ -29,9 +30,12 @@ class ApiProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Operations, schemas and overviews, best first."""
         searcher = self._domains.apis.searcher
-        hits = tuple(_hit(hit, asked.root) for hit in searcher.search(asked.query, limit=asked.limit))
+        others = Belonging(self._domains, asked_roots(self._domains, asked)).foreign_apis()
+        found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
+        hits = tuple(_hit(hit, asked.root) for hit in found)
         total = len(hits) + (len(hits) >= asked.limit)  # there may be more
-        notes = (BEHIND_NOTE.format("parts of APIs"),) if searcher.is_behind else ()
+        behind = [BEHIND_NOTE.format("parts of APIs")] if searcher.is_behind else []
+        notes = (*behind, *note_of_others(sorted(others.values()), "API"))
         return ProviderResults(
             hits, total, f"{counted(searcher.count_searchable(), 'part')} of API descriptions", notes
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
+from deltos.federation.belonging import Belonging, asked_roots, note_of_others
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.text.counts import counted
 
@@ -32,10 +33,15 @@ class DocsProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Passages, best first."""
         docs = self._domains.docs
-        found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False))
+        others = Belonging(self._domains, asked_roots(self._domains, asked)).foreign_sources()
+        without = frozenset(source.id for source in others)
+        found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False, without=without))
         searched = "" if found.searched is None else counted(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
-        return ProviderResults(hits, found.total + found.total_is_least, f"{searched or 'sections'} of documentation")
+        notes = note_of_others([source.name for source in others], "documentation source")
+        return ProviderResults(
+            hits, found.total + found.total_is_least, f"{searched or 'sections'} of documentation", notes
+        )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One passage in full."""

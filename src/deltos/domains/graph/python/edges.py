@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.model import MOST_TARGETS, Edge
-from deltos.domains.graph.python.entities import DEFINED, ModuleInfo
+from deltos.domains.graph.python.entities import DEFINED, External, ModuleInfo
 from deltos.domains.graph.python.nodes import Name
 
 if TYPE_CHECKING:
@@ -39,6 +39,13 @@ class FoundEdges:
             if isinstance(entity, DEFINED):
                 origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else "alias"
                 self._edges[(line, self.source, entity.path, entity.key, kind)] = origin
+            elif type(entity) is External and entity.is_missing:
+                self.note_missing(line, entity.name.rpartition(".")[2], kind)
+
+    def note_missing(self, line: int, name: str, kind: EdgeKind) -> None:
+        """Add a possible edge to whatever has the name that a missing module should have: also as an import of it."""
+        self.note_unknown(line, name, kind)
+        self.note_unknown(line, name, "import")
 
     def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
         """Add a possible edge to whatever has that name."""

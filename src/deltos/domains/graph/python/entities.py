@@ -172,15 +172,23 @@ class InterfaceScope:
 
 
 class External:
-    """A name that the project does not define: of the standard library, a dependency, or a builtin."""
+    """A name that the project does not define: of the standard library, a dependency, or a builtin.
 
-    __slots__ = ("name",)
+    One that `is_missing` should be of the project: its module is not there, or has no such name.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("is_missing", "name")
+
+    def __init__(self, name: str, *, is_missing: bool = False) -> None:
         self.name = name
+        self.is_missing = is_missing
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is External and other.name == self.name
+        return type(other) is External and other.name == self.name and other.is_missing == self.is_missing
+
+    def member(self, name: str) -> External:
+        """A name in it."""
+        return External(f"{self.name}.{name}", is_missing=self.is_missing)
 
     def __hash__(self) -> int:
         return hash(self.name)

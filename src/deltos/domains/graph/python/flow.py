@@ -143,9 +143,7 @@ class Flow:
     # --- imports
 
     def _import(self, node: nodes.ImportModule) -> None:
-        for entity in self._inference.names.imported(node.module, 0, self._module):
-            self._count_import(node.line, entity)
-            self.edges.note(node.line, node.module, (entity,), "import")
+        self._import_modules(node, self._inference.names.imported(node.module, 0, self._module))
         top = node.alias or node.module.partition(".")[0]
         if top in self._frames.frame.local:
             bound = self._inference.names.imported(node.module if node.alias else top, 0, self._module)
@@ -153,9 +151,7 @@ class Flow:
 
     def _from_import(self, node: nodes.FromImport) -> None:
         modules = self._inference.names.imported(node.module, node.level, self._module)
-        for entity in modules:
-            self._count_import(node.line, entity)
-            self.edges.note(node.line, node.module, (entity,), "import")
+        self._import_modules(node, modules)
         if not modules:
             self.unresolved_imports += 1
         for imported in node.names:
@@ -174,11 +170,15 @@ class Flow:
             if len(entities) == 1:
                 self._frames.frame.defined.setdefault(bound, entities[0])
 
-    def _count_import(self, line: int, entity: Entity) -> None:
-        if type(entity) is External:
-            self.external_imports += 1
-        elif type(entity) is ModuleInfo:
-            self.imports[Import(line, entity.path, self._mode())] = None
+    def _import_modules(self, node: nodes.ImportModule | nodes.FromImport, modules: tuple[Entity, ...]) -> None:
+        for entity in modules:
+            if type(entity) is External:
+                self.unresolved_imports += entity.is_missing
+                self.external_imports += not entity.is_missing
+                continue
+            if type(entity) is ModuleInfo:
+                self.imports[Import(node.line, entity.path, self._mode())] = None
+            self.edges.note(node.line, node.module, (entity,), "import")
 
     def _mode(self) -> ImportMode:
         if self._type_only:

@@ -254,13 +254,13 @@ class Inference:
         if type(value) is ClassInfo:
             return self.of_class(value, name)
         if type(value) is ModuleInfo:
-            return self.names.name_in(value, name, imported=True)
+            return self.names.name_in(value, name, imported=True) or (External(name, is_missing=True),)
         if type(value) is SuperOf:
             return self.member_after(value.info, name)
         if type(value) is External:
-            return (External(f"{value.name}.{name}"),)
+            return (value.member(name),)
         if type(value) is NamespaceFolder:
-            return self.names.module_entities(f"{value.folder}/{name}")
+            return self.names.module_entities(f"{value.folder}/{name}") or (External(name, is_missing=True),)
         return self.attribute(value, name)[0] if type(value) is TypeVariable else ()
 
     def _seen_through(self, value: Value, entities: tuple[Entity, ...]) -> Types:

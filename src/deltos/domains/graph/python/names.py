@@ -83,13 +83,15 @@ class Names:
         top, _, last = module.partition(".")[0], "", module.rpartition(".")[2]
         self._look_for(last)
         if level:
-            return self._at(self._layout.relative(module, level, importer.path))
+            place = self._layout.relative(module, level, importer.path)
+            return self._at(place) if place is not None else (External(f".{module}", is_missing=True),)
         self._look_for(top)
         place = self._layout.absolute(module, importer.path)
         if place is not None:
             return self._at(place)
         self.memo.dependencies |= self.bit(outside_package(top))
-        return (External(module),)
+        is_missing = top != module and self._layout.absolute(top, importer.path) is not None
+        return (External(module, is_missing=is_missing),)
 
     def imported_name(self, module: str, level: int, name: str, importer: ModuleInfo) -> tuple[Entity, ...]:
         """What `from module import name` refers to."""
@@ -103,8 +105,8 @@ class Names:
                 case NamespaceFolder():
                     found.extend(self.module_entities(f"{origin.folder}/{name}"))
                 case External():
-                    found.append(External(f"{origin.name}.{name}"))
-        return tuple(found)
+                    found.append(origin.member(name))
+        return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
     def exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
         """The names that `from module import *` brings."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.types import Type
 
 _TYPE_KINDS = frozenset(("type", "inherit"))
+_MISSING = "missing"
+_WHOLE = (nodes.NAMESPACE, nodes.ANY_NAME)
+_UNNAMED = (*_WHOLE, "default")
 
 
 class ReferenceTarget(NamedTuple):
@@ -32,6 +35,11 @@ class ReferenceTarget(NamedTuple):
     key: str
     origin: str
     is_certain: bool = True
+
+
+def _missing(name: str) -> ReferenceTarget:
+    """Whatever has a name that was to come from a module of the project and does not."""
+    return ReferenceTarget("", name, _MISSING, is_certain=False)
 
 
 class References:
@@ -61,6 +69,13 @@ class References:
         if known is None or (target.is_certain and not known.certain):
             self._edges[key] = Edge(line, source, target.path, target.key, kind, target.origin, target.is_certain)
 
+    def _add_all(self, line: int, source: str, kind: EdgeKind, targets: list[ReferenceTarget]) -> None:
+        """Add edges to all targets; what a missing module should have is also noted as an import of it."""
+        for target in targets:
+            self._add(line, source, kind, target)
+            if target.origin == _MISSING:
+                self._add(line, source, "import", target)
+
     # By name
 
     def _resolve_names(self) -> None:
@@ -69,8 +84,7 @@ class References:
                 if use.is_symbol:
                     self._add(use.line, use.source, use.kind, ReferenceTarget(self._module.path, use.name, "scope"))
                 else:
-                    for target in self._named(use.name, meaning):
-                        self._add(use.line, use.source, use.kind, target)
+                    self._add_all(use.line, use.source, use.kind, self._named(use.name, meaning))
 
     def _named(self, name: str, meaning: int) -> list[ReferenceTarget]:
         known = self._names.get((name, meaning))
@@ -91,6 +105,13 @@ class References:
             is_certain = self._program.is_certain(self._module, origin)
             yield from self._targets(found, meaning, "import", is_certain=is_certain)
             yield from self._behind(found)
+            if found is None and origin.name != nodes.NAMESPACE and self._is_missing(origin.specifier):
+                yield _missing(name if origin.name in _UNNAMED else origin.name)
+
+    def _is_missing(self, specifier: str) -> bool:
+        """Whether a module of the project is named that is not there, or that may lack what is imported from it."""
+        located = self._program.locator.locate(self._module.path, specifier)
+        return not located.is_external and not (located.path or "").endswith(".json")
 
     def _targets(
         self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True
@@ -130,6 +151,8 @@ class References:
                     self._add(link.line, link.source, "import", target)
             for target in self._behind(found):
                 self._add(link.line, link.source, "import", target)
+            if found is None and link.name not in _UNNAMED and self._is_missing(link.specifier):
+                self._add(link.line, link.source, "import", _missing(link.name))
 
     # By type
 
@@ -142,13 +165,15 @@ class References:
             if targets is None:
                 meaning = nodes.AS_TYPE if as_type else nodes.AS_VALUE
                 targets = known[question] = self._member_targets(owner, use.name, meaning)
-            for target in targets:
-                self._add(use.line, use.source, use.kind, target)
+            self._add_all(use.line, use.source, use.kind, targets)
 
     def _member_targets(self, owner: Term, name: str, meaning: int) -> list[ReferenceTarget]:
         """What a member may mean; where its owner is unknown, any symbol of that name."""
         found = self._checker.question(self._module, owner)
         if found is None:
+            origin = self._module.imports.get(owner) if isinstance(owner, str) else None
+            if origin is not None and origin.name in _WHOLE and self._is_missing(origin.specifier):
+                return [_missing(name)]
             return [] if self._program.is_of_library(name) else [ReferenceTarget("", name, "name", is_certain=False)]
         if type(found) is Namespace:
             exported = self._program.exported(found.module, name)

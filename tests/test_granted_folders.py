@@ -1,0 +1,105 @@
+"""Which folders an agent may add documentation from: choosing a folder lifts no limit."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.errors import AddressRefused
+from deltos.server.conversation import Conversation
+from tests.calling import Desk
+from tests.repositories import git, make_repository, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+
+PAGES = {"notes.md": "# Notes\n\nThe quokka sleeps.\n", "deep/more.md": "# More\n\nIt wakes.\n"}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def desk(home: Path, workers: Workers) -> Iterator[Desk]:
+    shared = write_files(home / "shared", PAGES)
+    start = write_files(home / "start", PAGES)
+    with closing(App(Config(home / "data", docs_roots=(shared,)), workers=workers)) as app:
+        yield Desk(app.tools(), start)
+
+
+def choose(desk: Desk, folder: Path) -> None:
+    desk.call("set_working_directory", directory=str(folder))
+    assert desk.project_root() == folder
+
+
+def test_a_folder_that_an_agent_chose_may_not_be_added_for_that(desk: Desk, home: Path) -> None:
+    keys = write_files(home / "keys", PAGES)
+    with pytest.raises(AddressRefused, match="outside of the folders"):
+        desk.call("add_source", url=str(keys))
+    choose(desk, keys)
+    desk.call("index_repository")  # to be indexed is no grant, either: an agent can ask for that
+    for url in (str(keys), ".", "notes.md", "deep", f"file://{keys}"):
+        with pytest.raises(AddressRefused, match="outside of the folders"):
+            desk.call("add_source", url=url)
+    assert desk.call("list_sources").text.startswith("No documentation sources")
+
+
+def test_a_checkout_that_an_agent_chose_is_a_project_whose_documentation_it_may_add(desk: Desk, home: Path) -> None:
+    choose(desk, make_repository(home / "shop", {"docs/guide.md": "# Guide\n", "web/docs/a.md": "# A\n"}))
+    assert desk.call("add_source", url="docs").text.startswith("Added ")
+    choose(desk, home / "shop" / "web")
+    assert desk.call("add_source", url="docs", name="web").text.startswith("Added ")
+    with pytest.raises(AddressRefused):
+        desk.call("add_source", url="../docs/guide.md", name="around")
+
+
+def test_a_home_folder_that_is_a_repository_makes_nothing_below_it_a_project(desk: Desk, home: Path) -> None:
+    write_files(home, {".keys/readme.md": "# Keys\n"})
+    git(home, "init", "-q")
+    choose(desk, home / ".keys")
+    with pytest.raises(AddressRefused):
+        desk.call("add_source", url="readme.md")
+
+
+def test_a_folder_that_is_only_shaped_like_a_repository_is_none(desk: Desk, home: Path) -> None:
+    choose(desk, write_files(home / "shaped", {**PAGES, ".git": "gitdir: /nowhere\n"}))
+    with pytest.raises(AddressRefused):
+        desk.call("add_source", url="notes.md")
+
+
+def test_the_folders_of_the_start_and_of_the_settings_stay_whatever_was_chosen(desk: Desk, home: Path) -> None:
+    choose(desk, write_files(home / "elsewhere", PAGES))
+    assert desk.call("add_source", url=str(home / "start" / "deep")).text.startswith("Added ")
+    assert desk.call("add_source", url=str(home / "shared")).text.startswith("Added ")
+
+
+@pytest.mark.parametrize("start", [".", "..", "/"])
+def test_a_server_that_was_started_in_the_home_folder_or_above_grants_no_folder(
+    desk: Desk, home: Path, start: str
+) -> None:
+    desk.start = (home / start).resolve()
+    write_files(home / ".keys", PAGES)
+    with pytest.raises(AddressRefused):
+        desk.call("add_source", url=str(home / ".keys"))
+
+
+def test_a_conversation_is_given_its_start_and_the_roots_of_its_client(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    conversation = Conversation(tmp_path / "start")
+    conversation.set_client_roots([root.as_uri()])
+    conversation.set_project_root(tmp_path / "chosen")
+    assert conversation.granted_roots() == (tmp_path / "start", root)
