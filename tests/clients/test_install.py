@@ -380,6 +380,8 @@ def test_clients_are_known_by_any_spelling_and_others_are_refused() -> None:
     assert client_named("VS Code") is client_named("vscode") is client_named("VS-CODE")
     with pytest.raises(BadArgument, match=r"Unknown client: emacs\. Choose from claude-code"):
         client_named("emacs")
+    with pytest.raises(BadArgument, match=r"Did you mean claude-code\?"):
+        client_named("claud-code")
 
 
 def test_hook_commands_are_quoted_for_the_shell_of_the_platform() -> None:
