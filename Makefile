@@ -18,6 +18,7 @@ TEST_PROCESSES ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() 
 venv: $(STAMP)
 
 $(STAMP): pyproject.toml
+	@echo "Setting up $(VENV): pip downloads and installs what Deltos and its tests need, which takes some minutes the first time."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev

@@ -15,8 +15,13 @@ DELTOS = Path(sys.executable).with_name("deltos")
 QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
     ("search_code", {"query": "how are changed files noticed", "limit": 2}),
     ("find_references", {"symbol": "LinearRanker"}),
-    ("search_code", {"query": '"BEGIN IMMEDIATE"', "limit": 3, "concise": True}),
+    ("search_code", {"query": '"BEGIN IMMEDIATE"', "directory": "src", "limit": 3, "concise": True}),
 )
+
+
+def bold(text: str) -> str:
+    """A heading, set off on a terminal alone."""
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() else text
 
 
 async def ask(environment: dict[str, str]) -> None:
@@ -28,7 +33,7 @@ async def ask(environment: dict[str, str]) -> None:
     async with stdio_client(server) as (reading, writing), ClientSession(reading, writing) as session:
         await session.initialize()
         for tool, arguments in QUESTIONS:
-            print(f"\n\x1b[1m▶ {tool} {json.dumps(arguments, ensure_ascii=False)}\x1b[0m")
+            print(bold(f"\n▶ {tool} {json.dumps(arguments, ensure_ascii=False)}"))
             result = await session.call_tool(tool, arguments)
             print("\n".join(block.text for block in result.content if block.type == "text"))
 
@@ -37,10 +42,10 @@ def main() -> None:
     """Show the main job: index, ask, connect."""
     with tempfile.TemporaryDirectory(prefix="deltos-demo-") as home:
         environment = {**os.environ, "DELTOS_HOME": home}
-        print("\x1b[1m▶ deltos index\x1b[0m")
+        print(bold("▶ deltos index (about a minute)"), flush=True)
         subprocess.run([DELTOS, "index", REPOSITORY], env=environment, check=True)
         asyncio.run(ask(environment))
-    print("\n\x1b[1mTo use it in your agent, paste this into its MCP configuration:\x1b[0m")
+    print(bold("\nTo use it in your agent, paste this into its MCP configuration:"))
     print(json.dumps({"mcpServers": {"deltos": {"command": str(DELTOS), "args": ["mcp"]}}}, indent=2))
     print(f"or, for Claude Code:  claude mcp add deltos -- {DELTOS} mcp")
 

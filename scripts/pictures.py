@@ -1,5 +1,5 @@
-"""Makes what the README shows out of real output: `python -m scripts.pictures` writes docs/pictures/*.svg and the
-transcript in README.md, from the commit that is checked out."""
+"""Makes what the README shows out of real output: `python -m scripts.pictures` writes docs/pictures/*.svg, the
+transcript and the example in README.md, from the commit that is checked out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 README = ROOT / "README.md"
-BEGIN, END = "<!-- transcript: begin -->", "<!-- transcript: end -->"
 COLUMNS = 112
 SHOWN_LINES = 6
 SHOWN_COLUMNS = 118
@@ -38,10 +37,12 @@ RECORDINGS = {
         "deltos graph impact move_aside --limit 8",
     ),
 }
-# What somebody wants to know before changing a method with a common name, and how one finds out either way.
-QUESTION = "I want to change `Database.write`. Who calls it?"
-WITHOUT = ("grep -rn '\\bwrite(' src tests --include=*.py",)
-WITH = ("deltos graph refs Database.write --limit 40",)
+# What somebody wants to know before changing a method with a common name, and how one finds out either way. It has one
+# definition, and both ways look at the whole repository and show all that they find.
+QUESTION = "I want to change `FileTree.read`. Who calls it?"
+WITHOUT = ("grep -rn '\\bread(' . --include=*.py",)
+WITH = ("deltos graph refs FileTree.read --limit 100",)
+EXAMPLE = 'deltos code search "where is a damaged file moved aside" --limit 1'
 _FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
 
@@ -125,6 +126,21 @@ def transcript(checkout: Checkout) -> str:
     return "\n".join(lines)
 
 
+def example(checkout: Checkout) -> str:
+    """A question and its whole answer."""
+    return f"```console\n$ {EXAMPLE}\n{checkout.run(EXAMPLE).output.rstrip()}\n```\n"
+
+
+def between_marks(text: str, name: str, content: str) -> str:
+    """The text with `content` between the marks of that name."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = text.partition(begin)
+    old, _, after = rest.partition(end)
+    if not old:
+        raise RuntimeError(f"README.md has no marks for {name}")
+    return f"{before}{begin}\n{content}{end}{after}"
+
+
 def _beginning(output: str) -> list[str]:
     lines = output.rstrip().split("\n")
     shown = [line if len(line) <= SHOWN_COLUMNS else line[: SHOWN_COLUMNS - 1] + "…" for line in lines[:SHOWN_LINES]]
@@ -140,9 +156,8 @@ def main() -> None:
         checkout = Checkout(Path(folder))
         for name, commands in RECORDINGS.items():
             (PICTURES / f"{name}.svg").write_text(recording(checkout, commands), "utf-8")
-        before, _, rest = README.read_text("utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        README.write_text(f"{before}{BEGIN}\n{transcript(checkout)}{END}{after}", "utf-8")
+        text = between_marks(README.read_text("utf-8"), "transcript", transcript(checkout))
+        README.write_text(between_marks(text, "example", example(checkout)), "utf-8")
 
 
 if __name__ == "__main__":

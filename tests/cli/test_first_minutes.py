@@ -130,8 +130,9 @@ def test_a_full_disk_and_a_closed_pipe_end_a_process_without_a_traceback(home: P
             [sys.executable, "-P", "-m", "deltos", "status"], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (1, 1, False)
-    piped = subprocess.run(f"{sys.executable} -P -m deltos --help | true", shell=True, capture_output=True, text=True)
-    assert piped.stderr == ""
+    script = f"set -o pipefail; {sys.executable} -P -m deltos --help | true"
+    piped = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert (piped.returncode, piped.stderr) == (0, "")
 
 
 def test_projects_are_called_by_name_and_forgotten_only_when_that_is_wanted(

@@ -79,9 +79,25 @@ def test_uninstall_takes_it_out_again(home: Path, capsys: pytest.CaptureFixture[
     answer = json.loads(capsys.readouterr().out)
     settings = home / ".config" / "zed" / "settings.json"
     assert (answer["client"], answer["changed"], answer["dry_run"]) == ("zed", [str(settings)], False)
-    assert settings.read_text() == "{}\n"
+    assert not settings.parent.exists(), "we made it"
     assert main(["uninstall", "zed"]) == 0
     assert capsys.readouterr().out == "Zed does not have Deltos.\n"
+    assert main(["uninstall", "--all"]) == 0, "the same: nothing is left to do"
+    assert capsys.readouterr().err == "No client has Deltos.\n"
+
+
+def test_a_plain_uninstall_says_that_the_project_has_deltos_and_takes_its_file_when_asked(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    main(["install", "claude-code", "--project"])
+    assert main(["uninstall", "claude-code"]) == 0
+    assert ".mcp.json in this folder has Deltos too" in (said := capsys.readouterr().err)
+    assert "`deltos uninstall claude-code --project`" in said
+    assert main(["uninstall", "claude-code", "--project"]) == 0
+    assert [*folder.iterdir()] == []
 
 
 def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +166,7 @@ def test_what_is_found_is_offered_and_several_or_all_can_be_named(
     assert f"changed: {home / '.codex' / 'config.toml'}" in said
     assert "Kiro already has Deltos." in said
     assert main(["uninstall", "codex", "kiro"]) == 0
-    assert capsys.readouterr().out.count("changed: ") == 2
+    assert capsys.readouterr().out.count("removed: ") == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
@@ -209,9 +225,8 @@ def test_what_tells_a_model_what_to_do_is_shown_first_and_goes_again(
     assert "already has Deltos." in capsys.readouterr().out
     assert main(["uninstall", "claude-code", "--agents-md"]) == 0
     assert (home / "AGENTS.md").read_text() == "# Ours\n\nBe kind.\n"
-    assert not skill.parent.exists()
-    assert json.loads((home / ".claude" / "settings.json").read_text()) == {}
-    skill.parent.mkdir()
+    assert not (home / ".claude").exists(), "its folders and settings.json were ours alone"
+    skill.parent.mkdir(parents=True)
     skill.write_text("mine")
     assert main(["install", "claude-code", "--rules", "--yes"]) == 1
     assert "written by somebody else" in capsys.readouterr().err
@@ -269,12 +284,12 @@ def test_a_project_never_touches_what_is_the_users_own(
     own = {path: path.read_text() for path in home.rglob("*") if path.is_file()}
     assert len(own) == 6
     capsys.readouterr()
-    assert main(["uninstall", "--all", "--project"]) == 1
-    assert capsys.readouterr() == ("", "Nothing was changed.\n")
+    assert main(["uninstall", "--all", "--project"]) == 0
+    assert capsys.readouterr() == ("", "No client in this folder has Deltos.\n")
     assert main(["install", "--all", "--project"]) == 0, "of which one has no configuration for projects"
     assert {path.name for path in folder.rglob("*.json")} == {"opencode.json", "mcp.json"}
     assert main(["uninstall", "--all", "--project"]) == 0
-    assert not [path for path in folder.rglob("*.json") if "deltos" in path.read_text()]
+    assert [*folder.iterdir()] == []
     assert own == {path: path.read_text() for path in own}
     for option in ("--hooks", "--suggest", "--rules"):
         assert main(["install", "claude-code", "--project", option]) == 2
@@ -291,7 +306,7 @@ def test_uninstalling_all_misses_neither_lonely_hooks_nor_broken_files(
     main(["install", "claude-code"])
     (home / ".claude.json").write_text("{}")
     assert main(["uninstall", "--all"]) == 0
-    assert json.loads((home / ".claude" / "settings.json").read_text()) == {}
+    assert not (home / ".claude").exists()
     (home / ".cursor").mkdir()
     (home / ".cursor" / "mcp.json").write_text("{")
     assert main(["uninstall", "--all"]) == 1

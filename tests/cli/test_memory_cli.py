@@ -213,14 +213,23 @@ def test_forget_restore_and_purge(shell: Shell) -> None:
         shell.run("show", added["id"])
 
 
+@pytest.mark.parametrize("said", ["Prefer pnpm to npm in web/.", "Always use tabs.", "Never use mocks in tests."])
+def test_a_rule_that_is_kept_by_hand_is_a_preference(shell: Shell, said: str) -> None:
+    shell.run("add", said)
+    assert [row["kind"] for row in shell.json("timeline")] == ["preference"]
+
+
 def test_timeline(shell: Shell) -> None:
     [first] = shell.json("add", "first step", "--session-id", "s")
     shell.run("add", "second step", "--session-id", "s")
     assert [row["text"] for row in shell.json("timeline")] == ["first step", "second step"]
     assert "> " in shell.run("timeline", first["id"], "--after", "1")
     assert len(shell.json("timeline", "--session-id", "s")) == 2
+    assert len(shell.json("timeline", "today", "--before", "0")) == 2
+    assert len(shell.json("timeline", "yesterday", "--before", "0")) == 2, "what came after that day began"
+    assert shell.json("timeline", "2001-01-01", "--after", "0", code=1) == []
     assert shell.run("timeline", "--project", "personal", code=1) == "No observations there.\n"
-    with pytest.raises(NotFound, match="Give an id, or a time"):
+    with pytest.raises(NotFound, match="Give an id, a day such as today, or a time"):
         shell.run("timeline", "nope")
 
 

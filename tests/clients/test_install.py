@@ -223,11 +223,45 @@ def test_a_moved_program_is_put_right_and_what_the_user_added_stays(client: Clie
 @every_client
 def test_uninstalling_leaves_no_trace(client: Client, machine: Machine) -> None:
     write(install(client, machine, LAUNCH))
+    write(install(client, machine, Launch("/moved/deltos")))
     write(uninstall(client, machine))
-    for path in {client.path(machine), client.hooks.path(machine) if client.hooks else client.path(machine)}:
-        assert load(path) in ({}, {"version": 1})
-    assert not presence(client, machine).has_server
-    assert not presence(client, machine).has_hooks
+    left = [path for path in machine.home.rglob("*") if path != machine.home / ".config"]
+    assert left == [], "neither files nor folders nor backups"
+
+
+@every_client
+def test_a_file_that_was_there_before_stays_and_its_backups_go(client: Client, machine: Machine) -> None:
+    path = client.path(machine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("" if path.suffix in (".toml", ".yaml") else json.dumps({client.servers: {}}))
+    write(install(client, machine, LAUNCH))
+    write(uninstall(client, machine))
+    assert load(path) == {}
+    assert [file for file in machine.home.rglob("*") if file.is_file()] == [path]
+
+
+def test_a_backup_with_settings_that_the_file_no_longer_has_stays(machine: Machine) -> None:
+    client = client_named("cursor")
+    path = client.path(machine)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"mcpServers": {"mine": {"command": "x"}}}')
+    write(install(client, machine, LAUNCH, with_hooks=False))
+    path.write_text(json.dumps({"mcpServers": {"deltos": client.entry(LAUNCH)}}))
+    write(uninstall(client, machine))
+    assert load(path) == {}
+    [backup] = [file for file in path.parent.iterdir() if file != path]
+    assert "mine" in backup.read_text()
+
+
+def test_a_link_in_the_place_of_a_backup_is_neither_read_nor_removed(machine: Machine) -> None:
+    client = client_named("cursor")
+    write(install(client, machine, LAUNCH, with_hooks=False))
+    other = machine.home / "other.json"
+    other.write_text("{}")
+    link = client.path(machine).with_name("mcp.json.deltos-1.bak")
+    link.symlink_to(other)
+    write(uninstall(client, machine))
+    assert (other.read_text(), link.is_symlink()) == ("{}", True)
 
 
 @every_client
@@ -346,6 +380,8 @@ def test_clients_are_known_by_any_spelling_and_others_are_refused() -> None:
     assert client_named("VS Code") is client_named("vscode") is client_named("VS-CODE")
     with pytest.raises(BadArgument, match=r"Unknown client: emacs\. Choose from claude-code"):
         client_named("emacs")
+    with pytest.raises(BadArgument, match=r"Did you mean claude-code\?"):
+        client_named("claud-code")
 
 
 def test_hook_commands_are_quoted_for_the_shell_of_the_platform() -> None:
@@ -386,6 +422,9 @@ def test_any_file_keeps_its_keys_and_comments_and_comes_back_as_it_was(
         assert comments(installed) == comments(text)
     assert _others(data(parse(installed)), client) == _others(before, client)
     write(uninstall(client, machine))
+    if not path.exists():  # it held an entry for Deltos alone
+        assert ("deltos" in text, _others(before, client)) == (True, {})
+        return
     after = path.read_bytes().decode()
     if "deltos" not in text:
         assert comments(after) == comments(text)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deltos.text.dates import spoken_spans
+from deltos.text.dates import spoken_moment, spoken_spans
 from deltos.text.times import day, iso, micros, moment_of, parse_iso
 
 NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
@@ -74,3 +74,10 @@ def test_times_survive_the_way_to_text_and_back() -> None:
 def test_a_time_without_a_zone_is_utc_and_nonsense_is_none() -> None:
     assert parse_iso("2023-05-08T13:56:00") == parse_iso("2023-05-08T13:56:00Z")
     assert parse_iso("D1:3") is None
+
+
+def test_a_moment_is_an_iso_time_or_how_a_day_that_is_spoken_of_begins() -> None:
+    assert spoken_moment("2025-05-07T14:00+00:00", NOW) == parse_iso("2025-05-07T14:00+00:00")
+    assert spoken_moment("yesterday", NOW) == parse_iso("2025-05-13T00:00+00:00")
+    assert spoken_moment("obs:2025", NOW) is None
+    assert spoken_moment("a1b2c3d4", NOW) is None

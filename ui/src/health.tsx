@@ -20,7 +20,7 @@ export function HealthView({ given, state }: { given: Record<string, string>; st
           <h2>All projects</h2>
           <div class="scroll" tabIndex={0} role="region" aria-label="projects">
             <table>
-              <thead><tr><th>project</th><th class="right">files</th><th class="right">index</th><th>synchronised</th><th class="right">failed</th></tr></thead>
+              <thead><tr><th>project</th><th class="right">files</th><th class="right">index</th><th>last change indexed</th><th class="right">failed</th></tr></thead>
               <tbody>
                 {state.projects.map((each) => (
                   <tr>
@@ -57,9 +57,9 @@ function ProjectCard({ health }: { health: ProjectHealth }): VNode {
         <Figure value={count(project.files)} label="files" />
         <Figure value={count(health.lines)} label="lines" />
         <Figure value={count(health.symbols)} label="symbols" />
-        <Figure value={count(health.edges)} label={`references, ${count(health.possible_edges)} of them possible`} />
+        <Figure value={count(health.edges)} label={`references resolved, ${count(health.possible_edges)} more possible`} />
         <Figure value={size(project.size_bytes)} label="index on disk" />
-        <Figure value={ago(project.synced_at)} label="synchronised" />
+        <Figure value={ago(project.synced_at)} label="last change indexed" />
       </div>
       {health.notes.map((note) => <p class="note">{shown(note)}</p>)}
       {project.history && <p class="muted">History: {shown(project.history)}</p>}

@@ -149,8 +149,6 @@ function Title({ result }: { result: Result }): VNode {
   return <span class="result-title"><Name text={result.title.slice(0, at)} /> <span class="muted path"><Name text={result.title.slice(at + 1)} /></span></span>;
 }
 
-const EXAMPLES = ["where are tokens verified", "rate limit", "how is a file indexed", "why"];
-
 function Welcome({ state }: { state: PageState }): VNode {
   return (
     <div class="welcome">
@@ -160,7 +158,6 @@ function Welcome({ state }: { state: PageState }): VNode {
           ? <>The project <b><Name text={state.project.name} /></b> has {counted(state.project.files, "file")} in the index.</>
           : <>The project <b><Name text={state.project.name} /></b> is not indexed yet: the first search does it.</>}
       </p>
-      <p class="examples">{EXAMPLES.map((each) => <a class="chip" href={address("search", { q: each })}>{each}</a>)}</p>
     </div>
   );
 }

@@ -35,7 +35,7 @@ _MOST_RESULTS = 500
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `graph` and its verbs."""
-    verbs = add_group(subparsers, "graph", "what code means to itself: definitions, references, impact, cycles")
+    verbs = add_group(subparsers, "graph", "the graph of the code: definitions, references, impact, cycles")
     find = add_verb(verbs, "find", _find, "find where a symbol is defined")
     find.add_argument("symbol", help="a name, a dotted name or a regular expression")
     find.add_argument("--path", default="", help="only in this file, folder or glob")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.sync import SyncReport
 
+_TOO_LARGE = "too large"
+_SHOWN_PATHS = 5
+
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `index`."""
@@ -57,6 +60,13 @@ def _tell_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:
     return 1 if job.state == SET_ASIDE else 0
 
 
+def _too_large(index: ProjectIndex) -> str:
+    """The files that nothing is found of because of their size; nobody else would name them."""
+    paths = sorted(path for path, file in index.store.skipped().items() if file.reason == _TOO_LARGE)
+    more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+    return f"too large to index: {', '.join(paths[:_SHOWN_PATHS])}{more}"
+
+
 def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[str, object]:
     return {
         "project_id": index.project.project_id,
@@ -76,5 +86,7 @@ def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
     print(f"index: {counted(totals.files, 'file')}, {counted(totals.lines, 'line')}")
     if report.skipped_by_reason:
         print("skipped: " + ", ".join(f"{why} {count}" for why, count in sorted(report.skipped_by_reason.items())))
+    if report.skipped_by_reason.get(_TOO_LARGE):
+        print(_too_large(index))
     for error in report.errors:
         print(f"error: {error}")

@@ -118,13 +118,32 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     machine = this_machine()
     clients = _chosen(arguments, machine, only_having=True)
     if not clients and not arguments.agents_md:
-        return _nothing_changed()
+        if not arguments.all:  # the user was asked, and wants none
+            return _nothing_changed()
+        print(f"No client {_where(arguments)}has Deltos.", file=sys.stderr)
+        return 0
     plans: list[tuple[Client | None, list[Edit]]] = [
         (client, [*uninstall(client, machine), *rules(client, machine, remove=True)]) for client in clients
     ]
     if arguments.agents_md:
         plans.append((None, agents_paragraph(Path.cwd(), remove=True)))
+    _tell_of_project(arguments, clients, machine)
     return _carry_out_all(plans, arguments, nothing="does not have Deltos")
+
+
+def _where(arguments: argparse.Namespace) -> str:
+    return "in this folder " if arguments.project else ""
+
+
+def _tell_of_project(arguments: argparse.Namespace, clients: list[Client], machine: Machine) -> None:
+    """Files in this folder that stay, because they are the project's."""
+    from deltos.clients.install import presence
+    from deltos.clients.table import in_folder
+
+    for client in clients if not arguments.project else ():
+        if client.in_project and presence(in_folder(client, Path.cwd()), machine).has_server:
+            told = f"{client.in_project} in this folder has Deltos too, for all who work on it"
+            print(f"{told}: `deltos uninstall {client.name} --project` takes it out.", file=sys.stderr)
 
 
 def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_having: bool = False) -> list[Client]:
@@ -265,6 +284,7 @@ def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
 
 
 def _carry_out(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:
+    from deltos.clients.files import backups_of
     from deltos.clients.install import write
 
     changing = [edit for edit in edits if edit.is_change]
@@ -279,6 +299,9 @@ def _carry_out(name: str, edits: list[Edit], arguments: argparse.Namespace, *, a
         print(edit.diff() if arguments.dry_run else f"{'removed' if edit.is_removal else 'changed'}: {edit.path}")
     for backup in backups:
         print(f"backup:  {backup}")
+    for edit in changing if not arguments.dry_run else ():
+        for backup in backups_of(edit.path) if edit.is_unchanged else ():
+            print(f"kept:    {backup} (the file as it was earlier, with settings that it does not have now)")
     if changing and after and not arguments.dry_run:
         print(after)
 

@@ -145,8 +145,9 @@ def _tell_unwritten(exc: OSError) -> int:
     from deltos.cli.terminal import discard_output
 
     discard_output()
-    if not isinstance(exc, BrokenPipeError):
-        _tell(f"the output could not be written ({exc.strerror or exc})")
+    if isinstance(exc, BrokenPipeError):  # who reads has enough: no failure that a script should stop at
+        return 0
+    _tell(f"the output could not be written ({exc.strerror or exc})")
     return FAILED
 
 
@@ -190,7 +191,7 @@ def _made_parser(modules: Sequence[str]) -> CommandParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("-V", "--version", action="version", version=f"deltos {__version__}")
+    top.add_argument("-V", "-v", "--version", action="version", version=f"deltos {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for module in modules:
         import_module(f"deltos.cli.{module}").add_commands(commands)

@@ -47,6 +47,7 @@ from deltos.model import BEHIND_NOTE, NEAR_MARK
 from deltos.open_stores import open_foreign_tables
 from deltos.store.private import make_private_folder, write_private
 from deltos.text.counts import counted
+from deltos.text.dates import spoken_moment
 from deltos.text.times import day, iso, micros, parse_iso
 from deltos.workspace.identity import identify
 
@@ -118,7 +119,9 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
     )
     _verb(verbs, "show", _show, "show observations in full").add_argument("ids", nargs="+", metavar="ID")
     timeline = _verb(verbs, "timeline", _timeline, "show what came before and after")
-    timeline.add_argument("around", nargs="?", default="", help="an id or an ISO time; default: now")
+    timeline.add_argument(
+        "around", nargs="?", default="", help="an id, a day (today, yesterday, 2025-05-07) or an ISO time; default: now"
+    )
     timeline.add_argument("--session-id", default="")
     timeline.add_argument("--before", type=number_in(0, 50), default=5)
     timeline.add_argument("--after", type=number_in(0, 50), default=5)
@@ -256,12 +259,13 @@ def _timeline_rows(
     before, after = args.before, args.after
     if args.session_id:
         return None, memory.store.in_session(args.session_id, limit=200)
-    moment = parse_iso(args.around) if args.around else micros(local_now())
+    moment = spoken_moment(args.around, local_now()) if args.around else micros(local_now())
     if moment is not None:
         return None, memory.around_time(moment, project_id, before=before, after=after)
     lookup = memory.look_up([args.around], project_id)
     if not lookup.found:
-        raise NotFound(f"No observation with id {args.around}", hint="Give an id, or a time such as 2025-05-07T14:00.")
+        hint = "Give an id, a day such as today, or a time such as 2025-05-07T14:00."
+        raise NotFound(f"No observation with id {args.around}", hint=hint)
     return lookup.found[0].place, memory.around(lookup.found[0], before=before, after=after)
 
 
@@ -279,7 +283,7 @@ def _forget(args: argparse.Namespace) -> int:
                 "No observation is like that", hint="`deltos memory search` and `timeline` show what there is."
             )
         if not (args.yes or _agreed(rows)):
-            print("Nothing was forgotten.", file=sys.stderr)
+            print("Nothing was forgotten. `--yes` forgets without asking.", file=sys.stderr)
             return 1
         lookup = memory.forget([row.id for row in rows], project_id=project_id)
     _report(args, _facts(lookup), name_commands_in_note(forgotten_text(lookup, restored=False)))

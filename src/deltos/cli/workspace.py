@@ -74,7 +74,11 @@ def _check_name(name: str) -> None:
     """Refuse what could mean something else where a project is expected."""
     if not name.strip() or len(name) > _LONGEST_NAME or name != name.strip() or not name.isprintable():
         raise BadArgument("That is no name for a workspace", hint="Give a word, such as shop.")
-    if _NOT_IN_NAMES.intersection(name) or name.startswith((".", "-")) or name.lower() in _RESERVED:
+    if name.lower() in _RESERVED:
+        raise BadArgument(
+            f"'{name}' is reserved: searches call all memories, or those of no project, so", hint="Choose another name."
+        )
+    if _NOT_IN_NAMES.intersection(name) or name.startswith((".", "-")):
         raise BadArgument(
             f"A workspace cannot be called '{name}'", hint="Give a word without / \\ , : * and quotes, such as shop."
         )

@@ -7,11 +7,15 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deltos.errors import BadConfiguration, FileRefused, StoreUnwritable
 from deltos.files import MISSING, read_own
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_BYTES = 20_000_000
 _MARK = "\ufeff"
@@ -51,8 +55,10 @@ def read(path: Path, *, project: Path | None = None) -> Original:
         raise BadConfiguration(f"{path} cannot be read ({refused.reason})") from None
 
 
-def remove(original: Original, *, keeps_copy: bool, owns_folder: bool) -> Path | None:
-    """Take a file away, and with `owns_folder` its folder when nothing else is in it; the backup's path."""
+def remove(
+    original: Original, *, keeps_copy: bool, outdated: Sequence[Path] = (), below: Path | None = None
+) -> Path | None:
+    """Take a file, its `outdated` backups and the folders below `below` that hold nothing else away; the backup."""
     try:
         _refuse_if_changed(original)
         backup = _back_up(original) if keeps_copy else None
@@ -61,30 +67,56 @@ def remove(original: Original, *, keeps_copy: bool, owns_folder: bool) -> Path |
         raise StoreUnwritable(
             f"{original.path} could not be removed ({exc.strerror})", hint="Check the folder's permissions."
         ) from None
-    if owns_folder:
-        with contextlib.suppress(OSError):  # others have files there
-            original.path.parent.rmdir()
+    _remove_backups(outdated)
+    if below is not None and backup is None:
+        _remove_empty_folders(original.path.parent, below)
     return backup
 
 
-def replace(original: Original, content: bytes) -> Path | None:
+def _remove_empty_folders(folder: Path, below: Path) -> None:
+    with contextlib.suppress(OSError):  # others have files there
+        while folder != below and folder.is_relative_to(below):
+            folder.rmdir()
+            folder = folder.parent
+
+
+def replace(
+    original: Original, content: bytes, *, keeps_copy: bool = True, outdated: Sequence[Path] = ()
+) -> Path | None:
     """Put new content in the file's place in one step and keep the old one beside it; the backup's path."""
     try:
         original.path.parent.mkdir(parents=True, exist_ok=True)
-        backup = _back_up(original)
+        backup = _back_up(original) if keeps_copy else None
         _write(original, content)
     except OSError as exc:
         raise StoreUnwritable(
             f"{original.path} could not be written ({exc.strerror})",
             hint="It is as it was. Check the folder's permissions.",
         ) from None
+    _remove_backups(outdated)
     return backup
+
+
+def backups_of(path: Path) -> list[Path]:
+    """The backups that were made of a file, oldest first."""
+    made = (_backup_name(path, number) for number in count(1))
+    return [backup for backup in takewhile(Path.is_file, made) if not backup.is_symlink()]
+
+
+def _remove_backups(outdated: Sequence[Path]) -> None:
+    for backup in outdated:
+        with contextlib.suppress(OSError):  # one that cannot be removed stays, and is named
+            backup.unlink(missing_ok=True)
+
+
+def _backup_name(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.deltos-{number}.bak")
 
 
 def _back_up(original: Original) -> Path | None:
     if original.content is None:
         return None
-    names = (original.path.with_name(f"{original.path.name}.deltos-{number}.bak") for number in count(1))
+    names = (_backup_name(original.path, number) for number in count(1))
     backup = next(name for name in names if not name.exists())
     shutil.copy2(original.path, backup)
     return backup

@@ -6,6 +6,7 @@ import difflib
 import re
 import shlex
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.clients import files
@@ -16,7 +17,6 @@ from deltos.errors import BadArgument, BadConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from deltos.clients.jsonc import Json
     from deltos.clients.table import Client, HookEvent, Hooks, Launch, Machine, Plugin
@@ -35,8 +35,9 @@ class Edit:
     original: files.Original
     content: bytes
     is_removal: bool = False  # the file was ours alone, and goes
-    is_unchanged: bool = False  # it says only what we write: no backup is needed
-    owns_folder: bool = False  # the folder was made for it, and goes too
+    is_unchanged: bool = False  # nothing of the user's is lost: no backup is needed
+    below: Path | None = None  # of a removal: folders between this one and the file go too when they are empty
+    outdated: tuple[Path, ...] = ()  # backups that say nothing beyond the new content and our own entries: they go
 
     @property
     def path(self) -> Path:
@@ -93,7 +94,70 @@ def uninstall(client: Client, machine: Machine) -> list[Edit]:
     plans = [(client.path(machine), client.format, lambda table: _server_removals(client, table))]
     if client.hooks is not None:
         plans.append((client.hooks.path(machine), JSON, _hook_removals))
-    return [*_edits(plans, client.project), *_plugin_removals(client.plugin, machine)]
+    edits = [
+        _without_traces(edit, plans, _folder_above(edit.path, client, machine))
+        for edit in _edits(plans, client.project)
+    ]
+    return [*edits, *_plugin_removals(client, machine)]
+
+
+def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
+    """The folder above a file that is surely not ours: the project, the home folder, one that a variable names."""
+    named = {Path(value).resolve() for value in machine.environ.values() if Path(value).is_absolute()}
+    theirs = {machine.home.resolve(), machine.app_folder().resolve(), *named}
+    if client.project is not None:
+        theirs.add(client.project.resolve())
+    return next((folder for folder in path.parents if folder in theirs), None)
+
+
+def _without_traces(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: Path | None) -> Edit:
+    """An edit that takes our entries out: a file that we made goes, and so do backups that hold nothing else."""
+    if not edit.is_change:
+        return edit
+    own = [(form, plan) for path, form, plan in plans if path.resolve() == edit.path]
+    form = own[0][0]
+    rest = _filled(read_table(form, edit.content.decode("utf-8").removeprefix("\ufeff")))
+    backups = files.backups_of(edit.path)
+    befores = [_before(backup, own) for backup in backups]
+    was_there = any(before is None or not before.had_entries for before in befores)
+    outdated = tuple(
+        backup for backup, before in zip(backups, befores, strict=True) if before is not None and before.rest == rest
+    )
+    is_bare = not rest.keys() - {"version"} and not _has_comments(form, edit.content)
+    if is_bare and not was_there:
+        return replace(edit, content=b"", is_removal=True, is_unchanged=True, below=below, outdated=outdated)
+    return replace(edit, is_unchanged=True, outdated=outdated)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What a backup says without our entries, and whether it has any."""
+
+    rest: Table
+    had_entries: bool
+
+
+def _before(backup: Path, own: list[tuple[Format, Plan]]) -> _Before | None:
+    """A backup as it is without our entries; None where it cannot be read."""
+    try:
+        text = files.read(backup).text
+        had = False
+        for form, plan in own:
+            if changes := plan(read_table(form, text)):
+                text, had = change_text(form, text, changes), True
+        return _Before(_filled(read_table(own[0][0], text)), had)
+    except BadConfiguration:
+        return None
+
+
+def _filled(table: Table) -> Table:
+    """A table without the keys that hold nothing, which no client tells from absent ones."""
+    return {key: value for key, value in table.items() if value not in ({}, [])}
+
+
+def _has_comments(form: Format, content: bytes) -> bool:
+    text = content.decode("utf-8").removeprefix("\ufeff")
+    return ("//" in text or "/*" in text) if form is JSON else "#" in text
 
 
 def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
@@ -106,15 +170,16 @@ def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
     return Edit(original, plugin.text(launch).encode("utf-8"))
 
 
-def _plugin_removals(plugin: Plugin | None, machine: Machine) -> list[Edit]:
+def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
     """Take away the plugin's file, if it is ours."""
+    plugin = client.plugin
     if plugin is None:
         return []
     original = files.read(plugin.path(machine))
     is_there = original.content is not None and plugin.is_own(original.text)
     if not is_there:
         return []
-    return [Edit(original, b"", is_removal=True, is_unchanged=plugin.is_unchanged(original.text))]
+    return [_removal(original, plugin.is_unchanged, below=_folder_above(original.path, client, machine))]
 
 
 def presence(client: Client, machine: Machine) -> Presence:
@@ -123,7 +188,7 @@ def presence(client: Client, machine: Machine) -> Presence:
         original = files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))
         events = _own_events(client, machine)
-        hooks = bool(events - {SUGGESTING.name}) or bool(_plugin_removals(client.plugin, machine))
+        hooks = bool(events - {SUGGESTING.name}) or bool(_plugin_removals(client, machine))
     except BadConfiguration as exc:
         return Presence(has_file=True, trouble=str(exc))
     return Presence(original.content is not None, server, hooks, SUGGESTING.name in events)
@@ -174,8 +239,8 @@ def write(edits: list[Edit]) -> list[Path]:
 
 def _write(edit: Edit) -> Path | None:
     if edit.is_removal:
-        return files.remove(edit.original, keeps_copy=not edit.is_unchanged, owns_folder=edit.owns_folder)
-    return files.replace(edit.original, edit.content)
+        return files.remove(edit.original, keeps_copy=not edit.is_unchanged, outdated=edit.outdated, below=edit.below)
+    return files.replace(edit.original, edit.content, keeps_copy=not edit.is_unchanged, outdated=edit.outdated)
 
 
 def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool = False) -> list[Edit]:
@@ -193,14 +258,21 @@ def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool =
         return [Edit(original, rules_text(profile).encode())]
     if original.content is None:
         return []
-    owns_folder = original.path.parent.name == SERVER_NAME  # a skill has one
-    return [_removal(original, owns_folder=owns_folder)]
+    return [_removal(original, is_unchanged, below=_folder_above(original.path, client, machine))]
 
 
-def _removal(original: files.Original, *, owns_folder: bool = False) -> Edit:
-    """A text for models goes as a whole."""
-    unchanged = is_unchanged(original.text)
-    return Edit(original, b"", is_removal=True, is_unchanged=unchanged, owns_folder=owns_folder)
+def _removal(original: files.Original, is_as_written: Callable[[str], bool], *, below: Path | None = None) -> Edit:
+    """A file of ours goes as a whole, with the backups that say only what we wrote."""
+    unchanged = is_as_written(original.text)
+    outdated = tuple(backup for backup in files.backups_of(original.path) if _says_only(backup, is_as_written))
+    return Edit(original, b"", is_removal=True, is_unchanged=unchanged, below=below, outdated=outdated)
+
+
+def _says_only(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
+    try:
+        return is_as_written(files.read(backup).text)
+    except BadConfiguration:
+        return False
 
 
 def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
@@ -210,7 +282,7 @@ def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
     if original.content is None and remove:
         return []
     if remove and not text.strip() and text != original.text:
-        return [_removal(original)]
+        return [_removal(original, is_unchanged)]
     return [Edit(original, original.encode(text))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,7 +120,10 @@ def client_named(name: str) -> Client:
             wanted = "junie"
         if wanted in {"".join(filter(str.isalnum, text.lower())) for text in (client.name, client.title)}:
             return client
-    raise BadArgument(f"Unknown client: {name}", hint=f"Choose from {', '.join(client.name for client in CLIENTS)}.")
+    names = [client.name for client in CLIENTS]
+    near = difflib.get_close_matches(name.lower(), names, n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    raise BadArgument(f"Unknown client: {name}", hint=f"{meant}Choose from {', '.join(names)}.")
 
 
 def _plain_entry(launch: Launch) -> dict[str, Json]:

@@ -123,7 +123,7 @@ class RemoteModel:
             else:
                 rows = [item["embedding"] for item in sorted(answer["data"], key=lambda item: item["index"])]
         except (ValueError, KeyError, TypeError, RecursionError) as exc:
-            raise _unavailable(self.identity, "an answer that is none", retryable=False) from exc
+            raise _unavailable(self.identity, "an answer that is not valid", retryable=False) from exc
         if len(rows) != count:
             raise _unavailable(self.identity, f"{len(rows)} vectors for {count} texts", retryable=False)
         return list(rows)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.docs.model import Passage
+    from deltos.domains.history.lines import LineCommits
     from deltos.federation.model import Domains
     from deltos.store.history import ChangedTogether
     from deltos.store.observations import Observation
@@ -74,7 +75,7 @@ class Links:
         found = commits_of_lines(store.history, root, symbol.path, lines, limit=_COMMITS_SHOWN)
         if not found.commits:
             return []
-        of = f"the file; none of its last {found.read} changed these lines" if found.of_file else "these lines"
+        of = f"the file{_why_of_file(found)}" if found.of_file else "these lines"
         rows = [f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in found.commits]
         note = [f"({limits})"] if (limits := limits_of(store)) else []
         return ["\n".join([f"--- last commits of {of} ({len(rows)}, quoted) ---", *rows, *note])]
@@ -185,6 +186,13 @@ def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
         f"{each.id} {docs_provider.title_of(each)[:_LINE_CHARACTERS]} ({shown_path(each.citation, root)})"
         for each in passages
     ]
+
+
+def _why_of_file(found: LineCommits) -> str:
+    """Why commits of the whole file stand for those of some lines."""
+    if not found.read:  # no git, or lines that were never committed
+        return "; which of them changed these lines is not known"
+    return f"; none of its last {found.read} changed these lines"
 
 
 def _documentation_section(passages: Sequence[Passage], name: str, root: Path) -> Iterator[str]:

@@ -141,7 +141,9 @@ def _sentence(note: str) -> str:
 def _nothing(query: str, found: FederatedResults) -> Answer:
     """That nothing was found, and what was searched; the opening is what memory's users know."""
     opening = f"No observations found matching '{query}'."
-    if found.kinds != ("obs",):
+    if "obs" not in found.kinds:
+        opening = f"Nothing found matching '{query}'."
+    elif found.kinds != ("obs",):
         opening += " Nothing else matches either."
     note = " ".join([f"Searched {', '.join(found.searched) or 'nothing'}.", *map(_sentence, found.notes)])
     text = f"{opening} {note}"

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.text.scripts import UNSPACED
-from deltos.text.times import micros
+from deltos.text.times import micros, parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +80,14 @@ def spoken_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
         if spans:
             return spans
     return ()
+
+
+def spoken_moment(text: str, now: datetime) -> int | None:
+    """The moment that an ISO text names, or with which the day begins that is spoken of; None for any other text."""
+    if (moment := parse_iso(text)) is not None or text.startswith("obs:"):
+        return moment
+    spans = spoken_spans(text, now)
+    return spans[0].start if spans else None
 
 
 def _with_english_times(question: str) -> str:

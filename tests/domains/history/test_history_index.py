@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from deltos.domains.history.index import HistoryIndexer
 from deltos.model import Project
+from deltos.progress import Silent
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.workspace.commits import parse_log
 from deltos.workspace.git import GitFailed
@@ -166,6 +167,25 @@ def test_without_the_git_program_the_reason_is_kept(
     assert "git is not installed" in store.meta(HISTORY_SUMMARY)
 
 
+def test_when_git_is_back_the_history_goes_on_in_the_same_process_and_in_another(
+    root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(root, "one", {"a.py": "1"})
+    read_history(store, root)
+    indexer, project = HistoryIndexer(), Project(root.resolve(), "test")
+    for reader in (indexer, HistoryIndexer()):
+        with monkeypatch.context() as without:
+            without.setenv("PATH", "")
+            with pytest.raises(GitFailed, match="not installed"):
+                indexer.catch_up(project, store, Silent())
+        told = store.meta(HISTORY_SUMMARY)
+        assert "Commits made since may be missing: git is not installed." in told
+        assert reader.is_behind(project, store, at_once=True)
+        reader.catch_up(project, store, Silent())
+        assert "git is not installed" not in store.meta(HISTORY_SUMMARY)
+        assert not reader.is_behind(project, store, at_once=True)
+
+
 def test_a_message_of_a_megabyte_is_cut_and_the_next_commit_is_read(root: Path, store: ProjectStore) -> None:
     commit(root, "before", {"a.py": "1"})
     commit(root, "x" * 500_000 + "\n\n" + "many words " * 50_000, {"a.py": "2"}, day=1)
@@ -212,7 +232,7 @@ def test_a_commit_of_thousands_of_files_counts_for_none_of_them(root: Path, stor
     assert store.history.of_files(["many/7.py", "many/8.py"])["many/7.py"].changes == 1
     assert store.history.of_files(["many/8.py"]) == {}
     assert store.history.match_commits(["everyth"], limit=5)[0].commit.file_count == 5_000
-    assert "1 of them with more than 30 files" in store.meta(HISTORY_SUMMARY)
+    assert "1 of them changed more than 30 files" in store.meta(HISTORY_SUMMARY)
 
 
 def test_a_renamed_file_keeps_its_past_whether_it_was_read_before_or_after(

@@ -199,7 +199,8 @@ def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Endpoint
             f"{_title(api)}: showing {first}-{last}/{count} operations{of}, page {number}/{len(pages)} "
             f"({more}filter by tag, path or method)."
         )
-    return f"{head} Filter by path, method or tag down to {FEW} or fewer for full detail. {_QUOTED}"
+    fewer = f" down to {FEW} or fewer" if count > FEW else ""
+    return f"{head} Filter by path, method or tag{fewer} for full detail. {_QUOTED}"
 
 
 def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[EndpointLines]:

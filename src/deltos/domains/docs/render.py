@@ -103,7 +103,7 @@ def render_nothing(
         f"No results found for query: {query}",
         f"Searched {counted(searched.chunks, 'chunk')} of {counted(searched.pages, 'page')}"
         f" in {counted(searched.sources, 'source')}"
-        + (f", and {len(apis)} API descriptions: {_some(apis)}." if apis else "."),
+        + (f", and {counted(len(apis), 'API description')}: {_some(apis)}." if apis else "."),
         *([note] if note else []),
     ]
     if unfinished := [labelled(s.source) for s in statuses if s.state in ("CRAWLING", "WAITING")]:

@@ -1,1 +1,1 @@
-"""What the code means to itself: definitions, references, impact, cycles."""
+"""The graph of the code: definitions, references, impact, cycles."""

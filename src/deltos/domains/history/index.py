@@ -26,7 +26,7 @@ from deltos.workspace.commits import (
     parse_log,
     prefix_of,
 )
-from deltos.workspace.git import GitFailed, reading
+from deltos.workspace.git import GitFailed, find_git, reading
 from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class HistoryIndexer:
             _record(store, replace(HistoryState.read(store.meta), stopped=failed.message))
             raise
         finally:
-            # What failed is tried again when the repository has changed, or in another process.
+            # What failed is tried again when the repository or the git program has changed, or in another process.
             self._settled[project.root] = (stamp, store.meta("history/tip"))
 
     def _seen(self, project: Project, store: ProjectStore) -> tuple[object, ...]:
@@ -155,7 +155,7 @@ class HistoryIndexer:
     @staticmethod
     def _stamp(project: Project) -> tuple[object, ...]:
         repository = find_repository(project.root)
-        return head_stamp(repository) if repository else ()
+        return (*head_stamp(repository), find_git(repository.top)) if repository else ()
 
     def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
         repository = find_repository(project.root)
@@ -212,6 +212,8 @@ class _Run:
             self.model = model_identity()  # what has vectors keeps having them, whoever reads on
         layout = self._layout(self.model)
         if not again and layout == self.state.layout and self.state.tip == head and self.state.complete:
+            if self.state.stopped:  # what an earlier look could not do is done
+                self._record_state(stopped="")
             self._settle()
             return
         self.files = files_at(self.git, head, self.prefix)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from deltos.store.history import MAX_RELATED_FILES
 from deltos.text.counts import counted
-from deltos.workspace.commits import MAX_COMMIT_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,8 +70,10 @@ def describe_limits(state: HistoryState) -> str:
         return f"The history could not be read: {state.stopped}."
     if not state.tip:
         return ""
+    if state.stopped and state.complete:
+        return f"Commits made since may be missing: {state.stopped}."
     if state.stopped:
-        return f"Only {counted(state.walked_count, 'commit')} could be read: {state.stopped}; `deltos index` goes on."
+        return f"Only {counted(state.walked_count, 'commit')} could be read: {state.stopped}; `deltos index` reads on."
     if not state.complete:
         return f"History is still being read ({counted(state.walked_count, 'commit')} so far)."
     if state.ends == "limit":
@@ -91,8 +92,7 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
     parts = [f"{counted(totals.commits, 'commit')} since {day(totals.oldest)}"]
     if totals.sweeping:
         parts.append(
-            f"{totals.sweeping:,} of them with more than {MAX_RELATED_FILES} files, which count for no file's words"
-            f" (beyond {MAX_COMMIT_FILES:,}: not for its changes, either)"
+            f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files, too many to help in finding one"
         )
     return ", ".join(parts) + (f". {limits}" if limits else "")
 

@@ -48,6 +48,7 @@ LONGEST_QUERY = 500
 SNAPSHOTS_KEPT = 7
 _TIED_WITHIN = 12  # observations of a session, back from an edit, among which the statement is looked for
 _LASTING = ("decision", "preference")
+_RULE_OPENINGS = ("prefer ", "always use ", "never use ")
 _MOST_CHOSEN = 1_000_000
 _MOST_CHOSEN_BY_QUERY = 100
 # A clock may be a little ahead; what claims to come from further on was written by one that is wrong.
@@ -508,7 +509,10 @@ def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
     from deltos.domains.memory.kinds import judge  # deferred: reads its word classes, and most drafts have a kind
 
     judgement = judge(kept)
-    return (judgement.kind, round(judgement.score, 2)) if judgement.kind in _LASTING else ("finding", None)
+    if judgement.kind in _LASTING:
+        return judgement.kind, round(judgement.score, 2)
+    # Who asks to keep a sentence that begins so states a rule; among what is overheard it may be about one task.
+    return ("preference" if kept.lower().startswith(_RULE_OPENINGS) else "finding"), None
 
 
 def _has_word_of(query: str, row: Observation) -> bool:

@@ -16,8 +16,8 @@ from deltos.domains.memory.render import (
     timeline_answer,
 )
 from deltos.errors import BadArgument, NotFound
+from deltos.text.dates import spoken_moment
 from deltos.text.tags import with_tags
-from deltos.text.times import parse_iso
 from deltos.tool import ANY_OBJECT, Answer, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _MemoryTools:
             return None, self._memory.in_session(session_id, limit=_SESSION_ROWS)
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
-        if (moment := parse_iso(around)) is not None:
+        if (moment := spoken_moment(around, self._memory.clock())) is not None:
             return None, self._memory.around_time(moment, self._project(call).project_id, before=before, after=after)
         observation = self._look_up(call, [around]).found[0]
         return observation.place, self._memory.around(observation, before=before, after=after)
