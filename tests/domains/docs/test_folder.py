@@ -150,7 +150,7 @@ def test_missing_paths_and_empty_addresses_are_refused(desk: Desk) -> None:
 def test_a_second_source_of_the_same_name_or_address_is_refused(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
     desk.add("a.md", name="guide")
-    with pytest.raises(BadArgument, match="already a source"):
+    with pytest.raises(BadArgument, match=r"The name 'guide' is taken by a\.md"):
         desk.add("b.md", name="Guide")
     with pytest.raises(BadArgument, match="already a source"):
         desk.add("a.md", name="other")

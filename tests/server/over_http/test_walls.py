@@ -168,7 +168,7 @@ def test_documentation_and_apis_made_from_another_project_are_hidden_from_a_toke
     listed = walled.call(walled.wide, "list_sources")
     assert "theirs-doc" in listed
     assert "theirs-api" in listed
-    shown = walled.call(walled.wide, "search", query="zeppelin", scope=["docs", "apis"])
+    shown = walled.call(walled.wide, "search", query="zeppelin", scope=["docs", "apis"], project_id="*")
     ids = {hit["id"] for hit in json.loads(shown)["result"]["structuredContent"]["results"]}
     assert {identifier.partition(":")[0] for identifier in ids} == {"doc", "api"}
     for name, arguments in (
@@ -176,6 +176,7 @@ def test_documentation_and_apis_made_from_another_project_are_hidden_from_a_toke
         ("search_docs", {"query": "zeppelin", "source": "theirs-doc"}),
         ("search_docs", {"query": "zeppelin", "api_name": "theirs-api"}),
         ("search", {"query": "zeppelin"}),
+        ("search", {"query": "zeppelin", "project_id": "*"}),
         ("list_sources", {}),
         ("list_apis", {}),
         ("get_api_endpoints", {"api_name": "theirs-api"}),
