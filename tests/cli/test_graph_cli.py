@@ -57,6 +57,7 @@ def test_refs_have_the_fixed_form(graph: Path, capsys: pytest.CaptureFixture[str
     } in answer["references"]  # fmt: skip
     _, out, _ = run(capsys, graph, "refs", "f")
     assert "test_a.py" in out
+    assert "; complete: no other uses in code" in out
 
 
 def test_refs_of_many_places_answer_each_of_them(

@@ -116,7 +116,7 @@ def _find(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.query import kinds_of  # deferred, as all domain imports here: `--help` needs none of it
     from deltos.domains.graph.render import render_symbols
 
-    with _opened(arguments) as (search, page, _):
+    with _opened(arguments) as (search, page, *_):
         rows = search.find(arguments.symbol, path=arguments.path, kinds=kinds_of(arguments.kind))
         if arguments.json:
             for row in rows[: arguments.limit]:
@@ -132,7 +132,7 @@ def _refs(arguments: argparse.Namespace) -> int:
 
     if not arguments.symbol and not arguments.at:
         raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
-    with _opened(arguments) as (search, page, _):
+    with _opened(arguments) as (search, page, _, is_complete):
         found = True
         for target in _chosen(search, arguments):
             if isinstance(target, _Undefined):
@@ -148,6 +148,7 @@ def _refs(arguments: argparse.Namespace) -> int:
                     search.source,
                     limit=arguments.limit,
                     page=page,
+                    is_complete=is_complete,
                 ).text
                 print(name_commands_in_notes(told))
     return 0 if found else 1
@@ -187,7 +188,7 @@ def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Targ
 def _impact(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_impact
 
-    with _opened(arguments) as (search, page, links):
+    with _opened(arguments) as (search, page, links, _):
         for target in search.targets(arguments.symbol):
             impact = search.impact(target)
             if arguments.json:
@@ -208,7 +209,7 @@ def _cycles(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.cycles import find_cycles
     from deltos.domains.graph.render import render_cycles
 
-    with _opened(arguments) as (search, page, _):
+    with _opened(arguments) as (search, page, *_):
         found = find_cycles(search.reader.imports())
         if arguments.json:
             for component in found:
@@ -222,7 +223,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     from deltos.ui.draw import draw_svg
     from deltos.ui.graph_views import around, impact
 
-    with _opened(arguments) as (search, _, _):
+    with _opened(arguments) as (search, *_):
         drawn = (impact if arguments.impact else around)(search, arguments.symbol)
     picture = draw_svg(drawn, by_sides=not arguments.impact)
     if arguments.output == "-":
@@ -247,7 +248,7 @@ def _draw(arguments: argparse.Namespace) -> int:
 def _context(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_context
 
-    with _opened(arguments) as (search, page, links):
+    with _opened(arguments) as (search, page, links, _):
         if (scope := search.scope(arguments.symbol)) is not None:
             told = _map(search, scope, links, page)
             if arguments.json:
@@ -290,7 +291,7 @@ def _stats(arguments: argparse.Namespace) -> int:
 
     from deltos.domains.graph.render import render_stats
 
-    with _opened(arguments) as (search, page, _):
+    with _opened(arguments) as (search, page, *_):
         counts = search.reader.counts()
         if arguments.json:
             print_json(asdict(counts))
@@ -308,8 +309,8 @@ def _graph_app() -> Iterator[App]:
 
 
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, BudgetedLines, Links]]:
-    """The project's graph, brought up to date however long that takes, and what is linked to it."""
+def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, BudgetedLines, Links, bool]]:
+    """The project's graph, brought up to date however long that takes, what is linked to it, and if it is complete."""
     from deltos.domains.graph.page import BudgetedLines
 
     bar = ProgressBar()
@@ -318,7 +319,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
         page = BudgetedLines(token_budget=app.config.token_budget, notes=freshness.notes_about("graph"))
-        yield app.graph_search(index), page, app.links
+        yield app.graph_search(index), page, app.links, freshness.complete and not freshness.notes
 
 
 def _scope(search: GraphSearch, scope: Scope, told: str) -> JsonObject:
