@@ -164,7 +164,7 @@ def open_http_sessions(database: str, idle_seconds: float) -> SessionRecords | N
         from deltos.store.postgres.http_sessions import PostgresHttpSessions
         from deltos.store.postgres.opened import shared_database
 
-    return PostgresHttpSessions(shared_database(database, "access"), idle_seconds)
+    return PostgresHttpSessions(lambda: shared_database(database, "access"), idle_seconds)
 
 
 def describe_database(database: str) -> str:

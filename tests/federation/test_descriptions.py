@@ -70,9 +70,9 @@ def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path, worke
     (tmp_path / "shop.json").write_text(json.dumps(SPEC))
     desk = Desk(app.tools(), tmp_path)
     desk.call("add_source", url="shop.json", name="shop")
-    assert "0 sources, and 1 API descriptions: shop." in desk.call("search_docs", query="quokka").text
-    assert "API descriptions: shop." in desk.call("search_docs", query="quokka", api_name="shop").text
-    assert "API descriptions: shop." in desk.call("search_docs", query="quokka", version="1").text
+    assert "0 sources, and 1 API description: shop." in desk.call("search_docs", query="quokka").text
+    assert "API description: shop." in desk.call("search_docs", query="quokka", api_name="shop").text
+    assert "API description: shop." in desk.call("search_docs", query="quokka", version="1").text
     with pytest.raises(NotFound, match=r"No version '77' of any source.*Known: shop 1"):
         desk.call("search_docs", query="quokka", version="77")
     assert desk.call("list_sources").text == "- shop (shop.json): API description, 1 operation"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlClaim, CrawlRow, Pages, Sources
     from deltos.store.jobs import Jobs
 
-_ATTEMPTS = 3
+_ATTEMPTS = 20
 _ATTEMPT_PAUSE_SECONDS = 0.05
 _STOP_SECONDS = 3.0
 _QUEUE_POLL_SECONDS = 0.1
@@ -209,9 +209,9 @@ class Crawls:
     def _run_quietly(self, source_id: str) -> None:
         try:
             for _ in range(_ATTEMPTS):
-                if self.run(source_id):
+                # Somebody who only looked may have claimed it.
+                if self.run(source_id) or self._stop.wait(_ATTEMPT_PAUSE_SECONDS):
                     break
-                self.clock.sleep(_ATTEMPT_PAUSE_SECONDS)  # somebody who only looked may have claimed it
         except DeltosError as exc:  # the store is full or gone: the crawl stays open and is resumed later
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
         except Exception as exc:  # noqa: BLE001 - a thread is a surface: nobody else would hear of it

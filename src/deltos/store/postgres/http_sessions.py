@@ -10,6 +10,8 @@ from deltos.store.postgres.migration import Migration
 from deltos.store.postgres.rights import SERVER, protected
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltos.store.postgres.database import Database
 
 HTTP_SESSIONS_001 = Migration(
@@ -34,9 +36,13 @@ _NOTED_SECONDS = 10
 class PostgresHttpSessions:
     """Implements `store.http_sessions.SessionRecords`."""
 
-    def __init__(self, database: Database, idle_seconds: float) -> None:
-        self._database = database
+    def __init__(self, opened: Callable[[], Database], idle_seconds: float) -> None:
+        self._opened = opened
         self._idle_seconds = idle_seconds
+
+    @property
+    def _database(self) -> Database:
+        return self._opened()
 
     def find(self, session_id: str) -> KeptSession | None:
         rows = self._database.query(
