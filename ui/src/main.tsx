@@ -134,7 +134,10 @@ function useKeys(openHelp: () => void): void {
       if (jumping) {
         jumping = false;
         const to = JUMPS[event.key];
-        if (to) return go(address(to, { project: readPlace(location.hash).given["project"] }));
+        if (to) {
+          event.preventDefault(); // else a field that takes the focus at once would have the letter typed into it
+          return go(address(to, { project: readPlace(location.hash).given["project"] }));
+        }
       }
       if (event.key === "/") {
         event.preventDefault();
