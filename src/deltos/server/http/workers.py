@@ -105,13 +105,17 @@ class _Workers:
 
     def _start(self, *, is_announced: bool = False) -> None:
         sys.stdout.flush()
+        # A signal waits until the worker is known here, and until it no longer has our handlers: else it would be lost.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         worker = os.fork()
         if worker:
             self._started[worker] = time.monotonic()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             return
         try:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             os.setpgid(0, 0)  # Ctrl-C in a terminal is for the one that keeps us, which passes it on
             os.close(self._held)
             leave(self._serve(Port(self._listening, self._lifeline, is_announced)))
