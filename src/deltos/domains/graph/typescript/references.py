@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.kernel.resolver import Resolution
@@ -197,20 +198,23 @@ class References:
     def _resolve_overrides(self) -> None:
         """Members that stand for a member of a base type: their references are references to each other."""
         for declared in self._own_types():
-            direct = list(bases(self._checker, Instance(declared)))
-            for part in declared.parts:
-                if isinstance(part, nodes.WITH_MEMBERS):
-                    for base in direct:
-                        self._override(part.members, base)
+            tables = [part.members for part in declared.parts if isinstance(part, nodes.WITH_MEMBERS)]
+            for base in dict.fromkeys(bases(self._checker, Instance(declared))):
+                self._override(tables, base)
 
-    def _override(self, table: dict[str, nodes.ClassMember], base: Type) -> None:
-        for name, member in table.items():
+    def _override(self, tables: list[dict[str, nodes.ClassMember]], base: Type) -> None:
+        overridden: dict[str, list[ReferenceTarget]] = {}  # by name, which many parts of an interface may share
+        for name, member in itertools.chain.from_iterable(table.items() for table in tables):
             if name == "constructor" or not member.key:
                 continue
-            for found in members(self._checker, base, name):
-                if found.key and not found.module.is_library:
-                    target = ReferenceTarget(found.module.path, found.key, "override")
-                    self._add(self._uses.lines.get(member.key, 0), member.key, "inherit", target)
+            if name not in overridden:
+                found = members(self._checker, base, name)
+                overridden[name] = [
+                    ReferenceTarget(each.module.path, each.key, "override")
+                    for each in found
+                    if each.key and not each.module.is_library
+                ]
+            self._add_all(self._uses.lines.get(member.key, 0), member.key, "inherit", overridden[name])
 
     def _own_types(self) -> Iterator[Declared]:
         for name, parts in self._module.declarations.items():

@@ -238,7 +238,7 @@ def _of_instance(checker: Checker, owner: Instance, name: str) -> list[Property]
                 own = _own_members(checker, current, name, owner)
                 found += own
                 if not own:
-                    pending += bases(checker, current)
+                    pending += dict.fromkeys(bases(checker, current))
         if found:
             return found
     return found

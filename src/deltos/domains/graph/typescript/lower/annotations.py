@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 
-_MAX_NAMES = 50  # of one dotted name
+MAX_NAMES = 50  # of one dotted name
 
 
 def named_children(node: Node) -> list[Node]:
@@ -56,7 +56,7 @@ def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
         parts = node.children
         places.append(parts[-1])
         node = parts[0]
-    if len(places) > _MAX_NAMES:
+    if len(places) > MAX_NAMES:
         walk.skim(node)
         return None
     owner = _imported(walk, node) if node.type == "call_expression" else _first_name(walk, node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, ImportSite, NameUse
-from deltos.domains.graph.typescript.lower.annotations import named_children
+from deltos.domains.graph.typescript.lower.annotations import MAX_NAMES, named_children
 from deltos.domains.graph.typescript.lower.declarations import name_node
 from deltos.domains.graph.typescript.lower.hoisting import CLASSES, FUNCTIONS
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
@@ -99,12 +99,19 @@ def import_alias(walk: Walk, node: Node) -> None:
 
 
 def _dotted(walk: Walk, node: Node) -> Term:
-    if node.type == "identifier":
-        return walk.use(node, "read")
-    owner = _dotted(walk, node.children[0])
-    name = walk.source.name(node.children[-1])
-    walk.use_member(node.children[-1], "read", owner, name)
-    return MemberAccess(owner, name)
+    """What a dotted name stands for; nothing where it does not begin with a name, or has too many."""
+    names: list[Node] = []
+    while node.type != "identifier" and node.children:
+        names.append(node.children[-1])
+        node = node.children[0]
+    term: Term = walk.use(node, "read") if node.type == "identifier" else None
+    if len(names) > MAX_NAMES:
+        return None
+    for each in reversed(names):
+        name = walk.source.name(each)
+        walk.use_member(each, "read", term, name)
+        term = MemberAccess(term, name)
+    return term
 
 
 def export_statement(walk: Walk, node: Node) -> None:
