@@ -1,9 +1,10 @@
-"""Every grammar: parse a source file, find its definitions, cut it into chunks."""
+"""Every grammar, and texts whose headings are read off their lines: find the definitions, cut the file into chunks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.languages.sections import HEADED_LANGUAGES
 from deltos.languages.table import LANGUAGES, Language
 from fuzz.target import Run, Target, opened
 
@@ -18,11 +19,27 @@ COMMON = (
     b'"""', b"`", b"\\", b"\\\n", b"@", b"::", b".", b"->", b"=>", b"function ", b"class ", b"def ", b"fn ", b"return ", b"if ", b"else ", b"import ",
     b"struct ", b"enum ", b"type ", b"interface ", b"public ", b"static ", b"const ", b"end\n", b"begin\n", b"module ", b"namespace ", b"a", b"A", b"0",
 )  # fmt: skip
+_HEADED_TOKENS = (
+    b"====\n",
+    b"----\n",
+    b"~~~~\n",
+    b"= ",
+    b"== ",
+    b"=== ",
+    b"\n",
+    b"\n\n",
+    b"    ",
+    b"A title\n",
+    b"a",
+    b"`",
+    b".. ",
+)
+_HEADED_SEEDS = {"restructuredtext": "rst", "asciidoc": "asciidoc"}
 _SAMPLES = "tests/languages/samples"
 
 
 def targets() -> Iterator[Target]:
-    """One per language with a grammar."""
+    """One per language that has definitions."""
     exposed = {"python", "typescript", "javascript"}
     for language in LANGUAGES:
         if language.grammar:
@@ -34,6 +51,14 @@ def targets() -> Iterator[Target]:
                 tokens=(*COMMON, *(comment.encode() for comment in language.line_comments)),
                 is_exposed=language.name in exposed,
                 is_bounded=True,
+            )
+        elif language.name in HEADED_LANGUAGES:
+            yield Target(
+                f"outline-{language.name}",
+                opened(_outline(language)),
+                seeds=(_HEADED_SEEDS[language.name],),
+                suffixes=language.extensions,
+                tokens=_HEADED_TOKENS,
             )
 
 

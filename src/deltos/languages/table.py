@@ -300,6 +300,7 @@ LANGUAGES: tuple[Language, ...] = (
     # without a grammar: known by name, indexed by lines
     Language("ada", (".adb", ".ads"), line_comments=_DASHES),
     Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
+    Language("asciidoc", (".adoc", ".asciidoc")),
     Language("astro", (".astro",), line_comments=_SLASHES),
     Language("awk", (".awk",), interpreters=("awk", "gawk"), line_comments=_HASH),
     Language("clojure", (".clj", ".cljs", ".cljc", ".edn"), interpreters=("clojure", "bb"), line_comments=(";",)),
@@ -346,7 +347,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("tcl", (".tcl",), interpreters=("tclsh", "wish"), line_comments=_HASH),
     Language(
         "text",
-        (".txt", ".adoc", ".asciidoc", ".org"),
+        (".txt", ".org"),
         ("README", "LICENSE", "CHANGELOG", "NOTICE", "AUTHORS"),
     ),
     Language("thrift", (".thrift",), line_comments=_SLASHES),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _COARSE_DIMENSIONS = 64
 _NEAREST_COMMITS = 150
 _SIMILAR_COMMITS = 40  # these speak for the files that they touched
+_TELLING_SHARE, _LEAST_FILES = 3, 3  # up to one in three of the project's files, or three
 
 
 @dataclass(slots=True)
@@ -73,13 +74,14 @@ class SimilarCommits:
         self._words = history.commit_words(cosines)
         self._spoken: dict[str, Spoken] | None = None
 
-    def spoken(self, weights: Weights) -> dict[str, Spoken]:
-        """What they say for each file, by path; the weights are those of the question's words."""
+    def spoken(self, weights: Weights, file_count: int) -> dict[str, Spoken]:
+        """What they say for each file, by path; the weights are those of the question's words, the files those of the
+        project: a commit that touched a good part of them says nothing of any."""
         if self._spoken is None:
-            self._spoken = self._say(weights)
+            self._spoken = self._say(weights, max(_LEAST_FILES, file_count // _TELLING_SHARE))
         return self._spoken
 
-    def _say(self, weights: Weights) -> dict[str, Spoken]:
+    def _say(self, weights: Weights, most_files: int) -> dict[str, Spoken]:
         similarity = {
             commit_id: (self._cosines[commit_id] + weights.share(weights.found(f" {words} "))) / 2
             for commit_id, words in self._words.items()
@@ -87,7 +89,7 @@ class SimilarCommits:
         best = sorted(similarity, key=lambda commit_id: (-similarity[commit_id], -commit_id))[:_SIMILAR_COMMITS]
         spoken: dict[str, Spoken] = {}
         for commit_id, paths in self._history.paths_of(best, limit=MAX_RELATED_FILES).items():
-            for path in paths:
+            for path in paths if len(paths) <= most_files else ():
                 own = spoken.setdefault(path, Spoken())
                 own.best = max(own.best, similarity[commit_id])
                 # A commit says the less of each file the more files it touched.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.paths import is_aside, is_built, is_prose, is_settings, telling_stem
+from deltos.domains.code.paths import is_aside, is_built, is_changelog, is_prose, is_settings, telling_stem
 from deltos.text.rarity import idf
 from deltos.workspace.purpose import is_test
 
@@ -63,9 +63,14 @@ _RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
 _BY_UNANSWERED_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_UNANSWERED)
 _COVERAGE_COLUMN = OWN_FEATURES.index("file_coverage")
+_CHUNK_COVERAGE_COLUMN, _HEADING_COLUMN = OWN_FEATURES.index("chunk_coverage"), OWN_FEATURES.index("symbol_coverage")
+_PROSE_COLUMN, _ASIDE_COLUMN = OWN_FEATURES.index("is_prose"), OWN_FEATURES.index("is_aside")
+_MOST_OF_IT = 0.5  # the share of the question that prose has to have before it can stand alone
+_ALONE_COVERAGE = 0.5  # so much more of the question than any code has
+_HEADED_FROM = 0.7  # the share of the question that a heading has
 _LONG_QUERY_TERMS = 8  # from here on a query counts as long
 _PREFIX = 4  # characters that related words share at least
-_PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
+_PROSE = frozenset({"markdown", "restructuredtext", "asciidoc", "text"})
 _DATA = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
 _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
 _NAMES_PER_TERM = 100  # a file may define thousands of names with one common word
@@ -95,6 +100,7 @@ class CandidateFile:
     is_near: bool = False  # one of the nearest in meaning
     is_spoken_for: bool = False  # one of those that similar commits say most for
     coverage: float = 0.0  # the share of the query's words that the file has, where it was described
+    beside_code: float = 1.0  # of prose: how far code says the same, so that it comes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +209,7 @@ def describe(
     """The features of all candidates of one query, in the order of FEATURES; `texts` are those of each corpus."""
     spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
     rows = [_own(candidate, query, spoken, weights, texts[candidate.corpus]) for candidate in candidates]
+    _spare_prose(candidates, rows, query)
     best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
     length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
     unanswered = 1 - max((row[_COVERAGE_COLUMN] for row in rows), default=0.0)
@@ -211,6 +218,25 @@ def describe(
         row += [row[i] * length for i in _BY_LENGTH_COLUMNS]
         row += [row[i] * unanswered for i in _BY_UNANSWERED_COLUMNS]
     return rows
+
+
+def _spare_prose(candidates: Sequence[CandidateFile], rows: Sequence[list[float]], query: CodeQuery) -> None:
+    """Prose counts less beside code that says the same: not where it alone has the words, where a heading has them, or
+    where somebody asks how to do something."""
+    in_code = max((row[_CHUNK_COVERAGE_COLUMN] for row in rows if not row[_PROSE_COLUMN]), default=0.0)
+    for candidate, row in zip(candidates, rows, strict=True):
+        if row[_PROSE_COLUMN] and not is_changelog(candidate.file.path):
+            covered = row[_CHUNK_COVERAGE_COLUMN]
+            alone = _above(covered, _MOST_OF_IT) * min(1.0, max(0.0, covered - in_code) / _ALONE_COVERAGE)
+            headed = _above(row[_HEADING_COLUMN], _HEADED_FROM) if len(query.terms) > 1 else 0.0
+            candidate.beside_code = 0.0 if query.asks_how else (1 - alone) * (1 - headed)
+            row[_PROSE_COLUMN] *= candidate.beside_code
+            row[_ASIDE_COLUMN] *= candidate.beside_code
+
+
+def _above(share: float, least: float) -> float:
+    """How far a share is above the least that counts: 0 there, 1 at the whole."""
+    return max(0.0, share - least) / (1 - least)
 
 
 def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts) -> list[float]:

@@ -10,6 +10,7 @@ from deltos.domains.code.embedding import vectors_of
 from deltos.domains.code.head import head_of
 from deltos.domains.code.paths import path_words
 from deltos.embed.identity import model_identity
+from deltos.languages.sections import sections
 from deltos.store.code import ChunkRecord, ChunkVectors, DefinitionRecord, FileWords
 from deltos.text.words import shared_words, unique
 from deltos.workspace.extract import parse_file
@@ -50,7 +51,7 @@ class CodeIndexer:
     @property
     def version(self) -> str:
         """A new model makes every vector anew, and so is a new version; as is an index without vectors."""
-        return f"2/{model_identity() if self._makes_vectors else 'words'}"
+        return f"3/{model_identity() if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Cut the file along its definitions and turn the pieces into words."""
@@ -90,9 +91,11 @@ def chunks_of(path: str, admitted: Admitted) -> list[CodeChunk]:
 
 
 def definitions_of(file: ParsedFile) -> Sequence[Definition]:
-    """What a parsed file defines, in order; nothing where no grammar fits."""
-    if file.language is None or file.tree is None:
+    """What a parsed file defines, in order: of a text without a grammar its headings, else nothing where none fits."""
+    if file.language is None:
         return ()
+    if file.tree is None:
+        return sections(file.language.name, lines_of(file.data))
     from deltos.languages.outline import outline  # deferred: needs the parser library
 
     return outline(file.language, file.tree, file.data)

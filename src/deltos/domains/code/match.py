@@ -88,6 +88,10 @@ class Corpus:
         self.evidence = evidence
         self._statistics: Statistics | None = None
 
+    def file_count(self) -> int:
+        """How many files the project has."""
+        return self.store.file_count(FileScope())
+
     def statistics(self, query: CodeQuery) -> Statistics:
         """How common the words of the question are in the project: counted once."""
         if self._statistics is None:
@@ -134,14 +138,16 @@ class Gathered:
 
 def gather(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> Gathered:
     """What may answer a question in some projects, before it is described."""
-    found = Gathered(weights_across(corpora, query))
+    together = _statistics_across(corpora, query)
+    found = Gathered(Weights(query, together.frequencies, together.chunk_count))
+    selecting = _selecting(together, query)
     least_near = _least_near([corpus.evidence.near for corpus in corpora])
     for number, corpus in enumerate(corpora):
         scale = total_weight(query, corpus.statistics(query).frequencies, corpus.statistics(query).chunk_count)
-        here = _candidates(corpus.store, query, scope, corpus.statistics(query), scale)
+        here = _candidates(corpus.store, query, scope, selecting.within(corpus.statistics(query)), scale)
         near, similar = corpus.evidence.near, corpus.evidence.similar
         found.nearest += _join_near(corpus.store, query, scope, here, near, least_near) if near else []
-        found.spoken.append(similar.spoken(found.weights) if similar else {})
+        found.spoken.append(similar.spoken(found.weights, corpus.file_count()) if similar else {})
         found.touched += _join_spoken(corpus.store, query, scope, here, found.spoken[-1])
         for candidate in here:
             candidate.corpus = number
@@ -187,13 +193,19 @@ def _least_near(similarities: Sequence[ChunkSimilarities | None]) -> float:
 
 def weights_across(corpora: Sequence[Corpus], query: CodeQuery) -> Weights:
     """How rare the words of a question are in all of some projects together."""
+    together = _statistics_across(corpora, query)
+    return Weights(query, together.frequencies, together.chunk_count)
+
+
+def _statistics_across(corpora: Sequence[Corpus], query: CodeQuery) -> Statistics:
+    """How common the words of a question are in all of some projects together."""
     parts = [corpus.statistics(query) for corpus in corpora]
     if len(parts) == 1:
-        return Weights(query, parts[0].frequencies, parts[0].chunk_count)
+        return parts[0]
     frequencies: Counter[str] = Counter()
     for part in parts:
         frequencies.update(part.frequencies)
-    return Weights(query, frequencies, sum(part.chunk_count for part in parts))
+    return Statistics(frequencies, sum(part.chunk_count for part in parts))
 
 
 def _best(found: Sequence[tuple[float, CandidateFile]], count: int) -> list[CandidateFile]:
@@ -211,14 +223,33 @@ def _read_words(store: Code, candidates: Sequence[CandidateFile]) -> Texts:
     return Texts(store.file_words([candidate.file.id for candidate in candidates]), store.chunk_words(best))
 
 
-def _candidates(
-    store: Code, query: CodeQuery, scope: FileScope, statistics: Statistics, scale: float
-) -> list[CandidateFile]:
+@dataclass(frozen=True, slots=True)
+class _Selecting:
+    """The terms, rarest first, that make a candidate alone, and those that do so in pairs."""
+
+    alone: Sequence[str]
+    paired: Sequence[str]
+
+    def within(self, statistics: Statistics) -> _Selecting:
+        """Those of them that a project has; a term that is not paired with another one there selects nothing."""
+        alone = [term for term in self.alone if term in statistics.frequencies]
+        paired = [term for term in self.paired if term in statistics.frequencies]
+        return _Selecting(alone, paired if alone or len(paired) > 1 else [])
+
+
+def _selecting(statistics: Statistics, query: CodeQuery) -> _Selecting:
+    """What selects candidates: the rarest terms of a question, as common as they are in all projects together."""
     frequencies = statistics.frequencies
     most = MATCH_TERMS_OF_ISSUE if query.is_issue else MATCH_TERMS
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:most]
-    alone, paired = _divide(terms, frequencies, statistics.chunk_count)
-    chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if terms else []
+    return _Selecting(*_divide(terms, frequencies, statistics.chunk_count))
+
+
+def _candidates(
+    store: Code, query: CodeQuery, scope: FileScope, selecting: _Selecting, scale: float
+) -> list[CandidateFile]:
+    alone, paired = selecting.alone, selecting.paired
+    chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if alone or paired else []
     files = store.match_files([*query.terms, *query.joined], alone, paired, scope, limit=FILE_CANDIDATES)
     definitions = store.definitions_named(query.names, scope, limit=_NAME_CANDIDATES) if query.names else []
     return _gather(store, chunks, files, definitions, scale)

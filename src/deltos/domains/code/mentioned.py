@@ -20,7 +20,7 @@ _MENTIONED = 5.0
 _TEST_OR_PROSE = -2.0
 _NO_ANSWER = -6.0
 _MOST_NAMESAKES = 3  # a name that more files have means none of them
-_NOT_CODE = frozenset({"markdown", "rst", "asciidoc", "text", "json", "yaml", "toml", "xml", ""})
+_NOT_CODE = frozenset({"markdown", "restructuredtext", "asciidoc", "text", "json", "yaml", "toml", "xml", ""})
 _CHANGELOGS = ("changelog", "changes", "history", "news", "releases", "release_notes", "releasenotes")
 
 

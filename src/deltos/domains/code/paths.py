@@ -28,6 +28,7 @@ _SETTINGS = re.compile(
     re.IGNORECASE,
 )
 
+_CHANGELOG_STEMS = frozenset({"changes", "changelog", "history", "news", "releases", "release_notes", "release-notes"})
 _PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt")
 
 
@@ -59,6 +60,11 @@ def is_aside(path: str) -> bool:
 def is_prose(path: str) -> bool:
     """Whether the path is that of a text for people."""
     return path.lower().endswith(_PROSE_SUFFIXES)
+
+
+def is_changelog(path: str) -> bool:
+    """Whether the path is that of a list of changes, which has the words of every one of them."""
+    return telling_stem(path)[0].lower().rstrip("0123456789.") in _CHANGELOG_STEMS
 
 
 def is_built(path: str) -> bool:

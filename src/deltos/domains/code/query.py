@@ -22,7 +22,7 @@ from deltos.text.stop_words import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import plain_words, unique
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from deltos.domains.code.issue import Issue, Place
     from deltos.text.words import Words
@@ -35,6 +35,8 @@ _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10,
 
 _TEST_TERMS = frozenset(("test", "spec", "mock", "fixtur"))
 _PROSE_WORDS = frozenset(("doc", "document", "readm", "guid", "tutori", "changelog"))
+
+_HOW_VERBS, _HOW_PERSONS = frozenset(("do", "can", "could", "should", "would")), frozenset(("i", "you", "one"))
 
 QueryKind = Literal["words", "symbol", "literal", "pattern"]
 
@@ -58,6 +60,7 @@ class CodeQuery:
     names: tuple[str, ...] = ()
     about_tests: bool = False
     about_prose: bool = False
+    asks_how: bool = False  # to do something with the project, which texts for people answer
     is_issue: bool = False
     places: tuple[Place, ...] = ()
     frames: tuple[Place, ...] = ()
@@ -109,15 +112,28 @@ def _in_words(text: str, words: Words) -> CodeQuery:
     kept = [word for word in plain if word.lower() not in STOP_WORDS | QUESTION_WORDS] or plain
     kept = _without_change_verbs(kept)
     terms = unique(words.of(" ".join(kept)).split())[:MAX_TERMS]
+    asks_how = _asks_how(plain)
     return CodeQuery(
         text,
         "symbol" if is_symbol else "words",
         tuple(terms or [word.lower() for word in plain][:MAX_TERMS]),
         tuple(_joined(plain, set(terms))),
         tuple(symbols_in_query(bare, is_symbol=is_symbol)),
-        about_tests=not _TEST_TERMS.isdisjoint(terms),
-        about_prose=not _PROSE_WORDS.isdisjoint(terms),
+        about_tests=not asks_how and not _TEST_TERMS.isdisjoint(terms),
+        about_prose=asks_how or not _PROSE_WORDS.isdisjoint(terms),
+        asks_how=asks_how,
     )
+
+
+def _asks_how(plain: Sequence[str]) -> bool:
+    """Whether somebody asks how to do something with the project, which texts for people answer.
+
+    So do "how do I run the tests" and "how to deploy"; "how do we" and "how does it" ask how the code does it.
+    """
+    begin = [word.lower() for word in plain[:3]]
+    if begin[:2] == ["how", "to"]:
+        return True
+    return len(begin) == 3 and begin[0] == "how" and begin[1] in _HOW_VERBS and begin[2] in _HOW_PERSONS
 
 
 def _from_issue(issue: Issue, words: Words) -> CodeQuery:

@@ -1,0 +1,73 @@
+"""Texts for people beside code: found where they alone answer, behind the code where it says the same."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.model import COMMITS_MARK
+from tests.calling import Desk
+from tests.domains.code.asking import paths, search
+from tests.domains.history.pasts import begin, commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+
+FILES = {
+    "README.md": "# Shop\n\nAn API and its client.\n\n## Developing\n\n`make check` runs all tests before you push.\n",
+    "docs/returns.md": "# Returns\n\nWithin 14 days.\n\n# Deploying\n\nRun `./ship.sh staging` first.\n",
+    "docs/serving.rst": (
+        "=======\nServing\n=======\n\nBehind a proxy.\n\n"
+        "Graceful shutdown\n-----------------\n\nWorkers end what they have begun.\n\n"
+        "Signals\n~~~~~~~\n\nTERM, then KILL.\n"
+    ),
+    "docs/keys.adoc": "= Keys\n\nWho has them.\n\n== Lost credentials\n\nAsk for new ones.\n",
+    "CHANGELOG.md": "# Changes\n\n- The price is rounded to the cent in every answer.\n",
+    "api/orders.py": "def place_order(customer, items):\n    return sum(price for _, price in items)\n",
+    "api/prices.py": "def round_price(amount):\n    # a price in cents\n    return round(amount, 2)\n",
+    "api/server.py": "def serve(port):\n    while True:\n        handle(port)\n",
+    "web/client.ts": "export class Client {\n  order(id: number) { return fetch(`/orders/${id}`); }\n}\n",
+    "tests/test_orders.py": "def test_an_order_runs():\n    assert place_order('a', []) == 0\n",
+}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+    """A session in a project that was committed as a whole, as new ones are."""
+    home = tmp_path_factory.mktemp("home")
+    root: Path = begin(tmp_path_factory.mktemp("projects") / "shop")
+    commit(root, "Deploy the first shop", FILES)
+    with closing(App(Config(home), workers=workers)) as app:
+        app.domains.projects.at(root).index()
+        app.domains.projects.at(root).catch_up()
+        yield Desk(app.tools(), root)
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "symbol"),
+    [
+        ("deploying", "docs/returns.md", "Deploying"),
+        ("graceful shutdown", "docs/serving.rst", "Serving.Graceful shutdown"),
+        ("lost credentials", "docs/keys.adoc", "Keys.Lost credentials"),
+        ("how do I run the tests", "README.md", "Shop.Developing"),
+    ],
+)
+def test_what_no_code_says_is_found_in_texts_for_people(desk: Desk, query: str, path: str, symbol: str) -> None:
+    first = search(desk, query)["results"][0]
+    assert (first["file_path"], first["symbol"]) == (path, symbol)
+
+
+def test_code_comes_before_a_list_of_changes_that_has_its_words(desk: Desk) -> None:
+    assert paths(search(desk, "rounded price"))[0] == "api/prices.py"
+
+
+def test_a_commit_that_touched_everything_speaks_for_no_file(desk: Desk) -> None:
+    """The only commit is about deploying, and touched every file: none of them is about it for that."""
+    assert COMMITS_MARK not in desk.call("search_code", query="deploy the first shop", limit=20).text

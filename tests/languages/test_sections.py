@@ -1,0 +1,51 @@
+"""Headings of texts that have no grammar."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltos.languages.sections import sections
+
+
+def told(language: str, text: str) -> list[tuple[str, int, int, int]]:
+    """Every section with its first line, the line of its name and its last one."""
+    found = sections(language, text.split("\n"))
+    return [(each.qualified_name, each.start_line, each.line, each.end_line) for each in found]
+
+
+def test_titles_of_restructured_text_nest_in_the_order_of_their_adornments() -> None:
+    text = "=====\nTitle\n=====\n\ntext\n\nPart\n----\nx\n\nInner\n~~~~~\ny\n\nPart two\n--------\nz"
+    assert told("restructuredtext", text) == [
+        ("Title", 1, 2, 17),
+        ("Title.Part", 7, 7, 14),
+        ("Title.Part.Inner", 11, 11, 14),
+        ("Title.Part two", 15, 15, 17),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\n\n----\n\nb",  # a line between paragraphs
+        "    def f\n    -----\n",  # code
+        "Longer than this\n---\n",
+        "===  ===\na    b\n===  ===\n",  # a table
+        "======\n------\n",
+        "",
+    ],
+)
+def test_what_only_looks_like_a_title_is_none(text: str) -> None:
+    assert told("restructuredtext", text) == []
+
+
+def test_titles_of_asciidoc_are_found_outside_of_listings() -> None:
+    text = "= Guide\n\n== Keys\n\n----\n== no title\n----\n\n=== Lost\n\n== End"
+    assert [name for name, *_ in told("asciidoc", text)] == ["Guide", "Guide.Keys", "Guide.Keys.Lost", "Guide.End"]
+
+
+def test_thousands_of_titles_take_time_in_proportion() -> None:
+    assert len(sections("restructuredtext", ["Part", "----"] * 50_000)) == 50_000
+
+
+def test_a_line_that_is_too_long_to_be_a_name_is_none() -> None:
+    assert told("asciidoc", "= " + "x" * 1_000) == []
