@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,12 +21,18 @@ from deltos.fetch.pace import Pace
 from deltos.fetch.robots import Robots, parse_robots
 from tests.domains.docs.conftest import Time
 from tests.loopback import LOOPBACK, Page, serving
+from tests.platforms import lacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.domains.docs.conftest import Desk
     from tests.loopback import Site
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="pages are not rendered there"),
+    pytest.mark.skipif(lacks("chromium") and lacks("google-chrome"), reason="no Chromium here"),
+]
 
 SHELL = "<html><head><title>App</title><script src='/app.js'></script></head><body><div id='root'></div></body></html>"
 SCRIPT = """

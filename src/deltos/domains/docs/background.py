@@ -164,7 +164,11 @@ class Crawls:
         return True
 
     def is_running(self, source_id: str) -> bool:
-        """Whether any process crawls the source at this moment."""
+        """Whether any process crawls the source at this moment; this one also while it is about to begin."""
+        with self._guard:
+            own = self._threads.get(source_id)
+        if own is not None and own.is_alive():
+            return True
         with self.store.claim(source_id) as claim:
             return claim is None
 
