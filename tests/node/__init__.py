@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 def program(name: str) -> str:
     """The path of an installed package's program. A missing one fails, it is not skipped."""
-    path = HERE / "node_modules" / ".bin" / name
+    path = HERE / "node_modules" / ".bin" / (f"{name}.cmd" if sys.platform == "win32" else name)
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing: `make test` installs it, and so does `make node`")
     return str(path)

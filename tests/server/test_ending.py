@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import signal
 import struct
 import subprocess
-import termios
 import time
 from typing import IO, TYPE_CHECKING
 
@@ -103,6 +101,9 @@ def test_a_signal_ends_a_server_whose_client_does_not_read_its_answers(
 
 def waiting_bytes(pipe: IO[bytes]) -> int:
     """How much has been written that nobody has read."""
+    import fcntl  # here: Windows has neither
+    import termios
+
     (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))
     return int(count)
 

@@ -58,6 +58,25 @@ assert.deepEqual(elements("| a | b |\n|---|:--:|\n| c | d |"), ["div", "table", 
 assert.deepEqual(elements("a `b` c ``d"), ["p", "code"]);
 assert.equal(textOf(Markdown({ text: "a `b` c ``d" })), "a b c ``d");
 
+// Escapes are text, cells end at bars that are none, and every row has as many cells as the header.
+const rowsOf = (text) => {
+  const found = [];
+  const walk = (node) => {
+    if (Array.isArray(node)) node.forEach(walk);
+    else if (node && typeof node === "object") {
+      if (node.type === "tr") found.push([node.props.children].flat().map(textOf));
+      else walk(node.props.children);
+    }
+  };
+  walk(Markdown({ text }).props.children);
+  return found;
+};
+assert.deepEqual(rowsOf("| a | b \\| c |\n|---|---|\n| `x \\| y` | d | e |\n| f |\n| \\\\| g |"), [["a", "b | c"], ["x | y", "d"], ["f", ""], ["\\", "g"]]);
+assert.equal(textOf(Markdown({ text: "\\*not\\* \\[a\\](b) C:\\dir `\\*` **a \\** b**" })), "*not* [a](b) C:\\dir \\* a ** b");
+assert.equal(textOf(Markdown({ text: "[bad](javascript:alert(1)) [a\\_b](https://e.org/x_(y)) [c](d(e" })), "bad a_b [c](d(e");
+assert.ok(textOf(Markdown({ text: "[](((".repeat(4_000) })).length > 2);
+assert.ok(textOf(Markdown({ text: "**\\".repeat(6_000) })).length > 2);
+
 // What takes no room is shown, wherever it stands.
 for (const code of [0x00ad, 0x034f, 0x115f, 0x1160, 0x200b, 0x202e, 0x2060, 0x206a, 0x206f, 0x3164, 0xfe00, 0xfe0e, 0xfeff, 0xffa0, 0xe0001, 0xe0041, 0xe01ef]) {
   const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;

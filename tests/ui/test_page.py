@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DECISION = "We keep access tokens only as hashes: the secret is random"
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 LONG_WORD = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz" * 3
+SVG = "{http://www.w3.org/2000/svg}"
 PATIENCE_MS = 40_000
 
 
@@ -38,6 +39,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     blocks = "\n\n".join(f"## Payload {number}\n\n{text}" for number, text in enumerate(EVERY))
     more: dict[str, str | bytes] = {
+        "game/ping.py": "import game.pong\n",
+        "game/pong.py": "import game.ping\n",
         "notes/payloads.md": f"# Hostile payloads\n\n{blocks}\n",
         "pets.json": (REPOSITORY / "fuzz/seeds/openapi-json/pets.json").read_bytes(),
     }
@@ -139,6 +142,36 @@ def test_search_as_you_type_shows_what_the_agent_gets_and_keeps_every_step_in_th
     assert page.evaluate("window.steps") == 1
 
 
+def test_more_results_are_shown_up_to_the_most_that_an_answer_has(watched: Watched) -> None:
+    page = watched.open("search?q=request", ".result")
+    first = page.locator(".result").count()
+    page.click("button:has-text('Show more')")
+    page.wait_for_url("**limit=20**")
+    page.locator(".result").nth(first).wait_for()
+    assert "at most" in page.inner_text(".results-pane")
+    page.click(".tab:has-text('Commits')")
+    page.wait_for_selector(".tab[aria-current]:has-text('Commits')")
+    page.wait_for_selector(".result[data-kind=commit], .empty")
+    assert page.locator(".note", has_text="do not apply").count() == 0
+
+
+def test_escape_leaves_the_field_then_closes_the_document_and_arrows_work_without_a_field(watched: Watched) -> None:
+    page = watched.open("search?q=verify+bearer+tokens", ".result")
+    page.locator("#query").focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector(".document .code")
+    opened = page.url
+    page.keyboard.press("Escape")
+    expect(page.locator("#query")).not_to_be_focused()
+    assert (page.input_value("#query"), page.url) == ("verify bearer tokens", opened)
+    page.keyboard.press("Escape")
+    page.wait_for_url("**/#/search?q=verify+bearer+tokens")
+    assert page.locator(".document").count() == 0
+    for number in range(2):
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".result").nth(number)).to_have_attribute("aria-current", "true")
+
+
 def test_keys_reach_every_view_and_themes_and_narrow_windows_work(watched: Watched) -> None:
     page = watched.open("health", ".figures")
     assert "python" in page.inner_text(".bars")
@@ -200,12 +233,30 @@ def test_memory_is_pinned_forgotten_and_brought_back_and_shows_the_next_session_
     page.wait_for_selector(".empty")
     page.click(".tab:has-text('Timeline')")
     memo.wait_for()
+    other = page.locator(".memo", has_text="Hostile payloads follow")
+    memo.get_by_role("button", name="Supersede").click()
+    other.get_by_role("button", name="This one replaces it").click()
+    expect(memo.locator(".memo-tools button")).to_have_text(["Restore", "Supersede…", "Forget"])
+    expect(memo).to_contain_text("which answers in its place")
+    memo.get_by_role("button", name="Restore").click()
+    memo.get_by_role("button", name="Pin").wait_for()
     page.click(".chip:has-text('finding')")
     memo.wait_for(state="detached")
     assert "github-pat × 1" in page.inner_text(".redacted")
     assert page.locator(".memo .tag", has_text="redacted: github-pat").count() == 1
     assert SECRET not in page.content()
     watched.open("memory?until=2020-01-01", ".empty")
+
+
+def add_sources(watched: Watched, root: Path) -> None:
+    """Have the hostile pages and an API among the sources, also where this test runs alone."""
+    page = watched.open("sources", ".source, .empty")
+    for source in (root / "notes", root / "pets.json"):
+        if not page.locator(f".source[data-name='{source.name}']").count():
+            page.fill("input[name=url]", str(source))
+            with page.expect_response("**/api/tool/add_source"):
+                page.click("button:has-text('Add')")
+        page.wait_for_selector(f".source[data-name='{source.name}'] .state-ready")
 
 
 def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Watched, root: Path) -> None:
@@ -220,8 +271,13 @@ def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Wat
     page.click("a.chip >> nth=0")
     page.click(".operation >> nth=0")
     page.wait_for_selector(".document .prose")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".operation").nth(1)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".operation").nth(0)).to_have_attribute("aria-current", "true")
+    page.wait_for_selector(".document .prose")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.click(".document h3:has-text('Example') ~ .code-box .copy", force=True)
+    page.click(".document h3:has-text('Example') ~ .code-box .copy")
     page.wait_for_selector(".copy:has-text('Copied')")
     assert page.evaluate("navigator.clipboard.readText()").startswith("curl ")
     page.click("a.schema >> nth=0")
@@ -232,6 +288,16 @@ def test_sources_are_added_watched_and_removed_and_apis_are_browsed(watched: Wat
     page.fill("input[name=url]", "ftp://nowhere.invalid/")
     page.click("button:has-text('Add')")
     assert page.inner_text(".problem")
+    notes = page.locator(".source[data-name='notes']")
+    with page.expect_response("**/api/tool/recrawl_source") as read_again:
+        notes.get_by_role("button", name="Read again").click()
+    assert not read_again.value.json()["is_error"]
+    notes.locator(".state-ready").wait_for()
+    notes.get_by_role("button", name="Remove").click()
+    notes.get_by_role("button", name="Keep").click()
+    notes.get_by_role("button", name="Remove").click()
+    notes.get_by_role("button", name="Remove it").click()
+    notes.wait_for(state="detached")
 
 
 def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watched) -> None:
@@ -246,8 +312,23 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(watched: Watch
     page.wait_for_selector(".document .code")
     assert (page.get_attribute(".document", "data-id") or "").startswith("code:deltos!src/deltos/errors.py:1-")
     watched.open("graph?symbol=OriginPolicy&mode=impact", ".ring")
+    assert page.locator("text.distance").first.text_content() == "distance 1"
+    heights = "found => found.map(each => each.getBoundingClientRect().height)"
+    assert min(page.eval_on_selector_all(".node text", heights)) >= 10
+    wide = page.locator("#drawing").bounding_box()
+    page.click("[aria-label=closer]")
+    expect(page.locator("#drawing")).not_to_have_attribute("width", str(wide["width"] if wide else 0))
+    every = page.locator(".node").count()
+    watched.open("graph?symbol=OriginPolicy&mode=impact&possible=no", ".ring")
+    assert page.locator(".node").count() == every  # all of them surely depend on it
+    page.locator(".node:not(.middle)").first.focus()
+    page.keyboard.press("Space")
+    page.wait_for_selector(".document .code")
     watched.open("graph?mode=files", ".sigma[data-drawn]")
     assert page.inner_text(".graph-note").startswith(page.get_attribute(".sigma", "data-drawn") or "?")
+    watched.open("graph?symbol=RequestGuart", ".problem a")
+    page.get_by_role("link", name="RequestGuard", exact=True).click()
+    page.wait_for_selector(".node.middle:has-text('RequestGuard')")
     watched.open("graph?symbol=no_such_symbol_at_all", ".problem")
     watched.wrong.clear()  # the browser logs the 400 that the page shows
 
@@ -275,24 +356,27 @@ def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(watched: Wat
     assert "build_app" in "".join(drawing.itertext())
     assert saved(page, "PNG").startswith(b"\x89PNG")
     watched.open("graph", ".box")
-    assert "guard.py" in "".join(ElementTree.fromstring(saved(page, "SVG")).itertext())
+    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    assert "guard.py" in "".join(drawing.itertext())
+    assert (drawing[0].tag, drawing[0].get("fill")) == (f"{SVG}rect", "#ffffff")  # the ground
+    assert {text.get("font-size") for text in drawing.iter(f"{SVG}text")} == {"11px"}
     watched.open("graph?mode=symbols", ".sigma[data-drawn]")
     symbols = int(page.get_attribute(".sigma", "data-drawn") or 0)
     assert symbols > 100
     drawing = ElementTree.fromstring(saved(page, "SVG"))
-    assert len(list(drawing.iter("{http://www.w3.org/2000/svg}circle"))) == symbols
+    assert len(list(drawing.iter(f"{SVG}circle"))) == symbols
     page.fill("[aria-label='find in the drawing']", "RequestGuard._sha")
     page.keyboard.press("Enter")  # no pointer needed
     page.wait_for_selector(".document .code")
-    watched.open("graph?mode=cycles", ".cycle-ring, .empty")
+    watched.open("graph?mode=cycles", ".cycle-ring")
+    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    assert {"ping.py", "pong.py"} <= {text.text for text in drawing.iter(f"{SVG}text")}
+    assert saved(page, "PNG").startswith(b"\x89PNG")
 
 
 def test_hostile_documents_memories_and_names_stay_text(watched: Watched, root: Path) -> None:
-    page = watched.open("sources", "input[name=url]")
-    if not page.locator(".source").count():  # alone, without the test above
-        page.fill("input[name=url]", str(root / "notes"))
-        page.click("button:has-text('Add')")
-    page.wait_for_selector(".source .state-ready")
+    page = watched.page
+    add_sources(watched, root)
     watched.open("search?q=hostile+payloads&tab=doc", ".result")
     pages = [
         page.locator(".result").nth(number).get_attribute("href") for number in range(page.locator(".result").count())
@@ -358,16 +442,41 @@ def test_the_page_says_so_when_the_server_is_gone_and_goes_on_when_it_is_back(
         page.close()
 
 
-def test_accessibility_rules_find_nothing(watched: Watched) -> None:
+def test_refresh_of_health_asks_for_the_list_of_projects_again(watched: Watched) -> None:
+    def with_another(route: Route) -> None:
+        answer = route.fetch()
+        state = answer.json()
+        another = {**state["project"], "id": "another", "name": "another-project"}
+        route.fulfill(response=answer, json={**state, "projects": [*state["projects"], another]})
+
+    page = watched.open("health", ".figures")
+    page.route("**/api/view/state*", with_another)  # somebody indexed it meanwhile
+    page.click("button:has-text('Refresh')")
+    page.wait_for_selector("[aria-label=projects] td:has-text('another-project')")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_accessibility_rules_find_nothing(watched: Watched, root: Path, theme: Literal["light", "dark"]) -> None:
     axe = (REPOSITORY / "ui/node_modules/axe-core/axe.min.js").read_text("utf-8")
+    page = watched.page
+    page.emulate_media(color_scheme=theme)
+    add_sources(watched, root)
     for address, selector in (
         ("search?q=tokens", ".result"),
+        ("search?q=tokens&id=code:src/deltos/server/http/rate.py%23RateLimit", ".document .hljs-comment"),
+        ("search?q=hostile+payloads&tab=doc", ".result"),
         ("memory", ".memo"),
         ("health", ".figures"),
         ("graph", ".box"),
+        ("graph?symbol=OriginPolicy&mode=impact", ".legend"),
+        ("graph?mode=cycles", ".cycle-ring"),
         ("sources", "input"),
+        ("apis?name=pets.json", ".operation"),
     ):
-        page = watched.open(address, selector)
+        watched.open(address, selector)
+        if address.startswith("apis"):
+            page.click(".operation >> nth=0")
+            page.wait_for_selector(".document .prose")
         page.evaluate(axe)
         found = page.evaluate(
             "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => v.id + ' ' + v.nodes[0].html))"

@@ -158,12 +158,66 @@ def test_the_next_session_is_shown_what_the_settings_of_hooks_allow(
         (home / OFF_FILE).unlink()
 
 
+def test_what_is_superseded_or_forgotten_is_not_pinned_and_the_reason_is_told(looking: Looking, root: Path) -> None:
+    origin = ObservationOrigin(identify(root).project_id, root, "session-2")
+    remember = looking.app.domains.memory.remember
+    older, newer = (
+        remember(Draft(text), origin).id for text in ("The till has four drawers", "Carts are blue and large")
+    )
+
+    def change(wanted: str, given: str, by: str = "") -> None:
+        looking.views.change("memory", {"change": wanted, "id": given, "by": by}, looking.session)
+
+    change("supersede", older, newer)
+    with pytest.raises(BadArgument, match="was superseded by"):
+        change("pin", older)
+    change("restore", older)
+    change("pin", older)
+    for each in (older, newer):
+        change("forget", each)
+        with pytest.raises(BadArgument, match="was forgotten"):
+            change("pin", each)
+
+
 def test_files_of_the_map_are_drawn_and_their_code_is_found_in_any_project(looking: Looking, root: Path) -> None:
     drawn = looking.show("graph", symbol="cart.py")
     assert (drawn["symbol"], "shop.py") == ("cart.py", drawn["nodes"][1]["path"])
     for project in ("", f"{identify(root).project_id}!"):
         assert looking.show("fetch", id=f"code:{project}cart.py:1-41")["text"].startswith("import shop")
         assert looking.show("fetch", id=f"code:{project}shop.py#order")["line"] == 8
+
+
+def test_an_impact_has_every_edge_between_what_it_shows_and_tests_at_their_own_distance(tmp_path: Path) -> None:
+    files = {
+        "limit.py": "class Limit:\n    def wait(self):\n        return 1\n\n    def reset_limit(self):\n        return 2\n",
+        "gate.py": "from limit import Limit\n\n\ndef gate():\n    return other_gate(Limit())\n\n\n"
+        "def other_gate(limit: Limit):\n    return limit.wait()\n",
+        "far.py": "from gate import gate\n\n\ndef far(thing):\n    return gate() + thing.wait()\n\n\ndef guess(thing):\n    thing.reset_limit()\n",
+        "tests/test_limit.py": "from limit import Limit\n\n\ndef test_wait():\n    assert Limit().wait()\n",
+    }
+    looking = Looking(_config(tmp_path / "home"), make_repository(tmp_path / "gates", files))
+    try:
+        page = looking.show("graph", symbol="Limit", mode="impact")
+        rings = {node["label"]: node["ring"] for node in page["nodes"]}
+        assert rings == {"Limit": 0, "gate": 1, "other_gate": 1, "test_wait": 1, "far": 2}
+        linked = {end for edge in page["edges"] for end in (edge["source"], edge["target"])}
+        assert linked == {node["id"] for node in page["nodes"]}
+        assert ("gate.py#gate", "gate.py#other_gate") in {(each["source"], each["target"]) for each in page["edges"]}
+        assert [ring["distance"] for ring in page["rings"]] == [1, 2]
+        waits = looking.show("graph", symbol="Limit.wait", mode="impact")
+        assert {
+            (edge["source"], edge["certain"]) for edge in waits["edges"] if edge["target"] == "limit.py#Limit.wait"
+        } == {
+            ("gate.py#other_gate", True),
+            ("tests/test_limit.py#test_wait", True),
+            ("far.py#far", False),  # two steps away for sure, and perhaps one
+        }
+        unsure = looking.show("graph", symbol="Limit.reset_limit", mode="impact")
+        assert unsure["notes"] == [
+            "1 more line may use it: the neighbourhood shows them, an impact does not follow them."
+        ]
+    finally:
+        looking.app.close()
 
 
 def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(root: Path, home: Path, looking: Looking) -> None:

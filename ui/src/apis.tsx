@@ -1,9 +1,9 @@
 // API descriptions: operations by tag, each with its parameters, schemas and an example.
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { DocumentPane } from "./document";
-import { Empty, Heading, Problem, useView } from "./parts";
-import { address } from "./route";
+import { Empty, Heading, Problem, useArrows, useView } from "./parts";
+import { address, go } from "./route";
 import { count, counted, Name, shown } from "./text";
 import type { ApiOperation, ApisPage, PageState } from "./types";
 
@@ -13,7 +13,14 @@ export function ApisView({ given }: { given: Record<string, string>; state: Page
   const { data, error, again } = useView<ApisPage>("apis", { name });
   const wanted = filter.trim().toLowerCase();
   const schemas = (data?.schemas ?? []).filter((each) => each.name.toLowerCase().includes(wanted));
+  const list = useRef<HTMLDivElement>(null);
   const operations = (data?.operations ?? []).filter((each) => `${each.method} ${each.path} ${each.title}`.toLowerCase().includes(wanted));
+  const groups = byTag(operations);
+  const listed = groups.flatMap(([, inside]) => inside);
+  const arrows = useArrows(listed.length, listed.findIndex((each) => each.id === id), (index) => {
+    go(address("apis", { name, id: listed[index]!.id, project }), true);
+    list.current?.querySelectorAll(".operation")[index]?.scrollIntoView({ block: "nearest" });
+  });
   return (
     <div class="page wide">
       <Heading title="APIs" />
@@ -28,10 +35,10 @@ export function ApisView({ given }: { given: Record<string, string>; state: Page
       </div>
       {data && name && (
         <div class={`search-body ${id ? "has-document" : ""}`}>
-          <div class="results-pane">
+          <div class="results-pane" ref={list} onKeyDown={arrows}>
             <input type="search" aria-label="filter operations" placeholder="Filter operations and schemas" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
             {data.total > data.operations.length && <p class="note">The first {count(data.operations.length)} of {count(data.total)} operations.</p>}
-            {byTag(operations).map(([tag, inside]) => (
+            {groups.map(([tag, inside]) => (
               <section class="tag-group">
                 <h2>{shown(tag)}</h2>
                 <ul class="results">

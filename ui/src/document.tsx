@@ -1,11 +1,10 @@
 // The full text behind an id: code, documentation, an operation, an observation or a commit.
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import { Code, languageOf } from "./code";
 import { editorLink } from "./editor";
 import { Markdown } from "./markdown";
 import { AgentText, Problem, Switch, useView } from "./parts";
-import { address } from "./route";
+import { address, go, usePlace } from "./route";
 import { Name, shown, WebLink } from "./text";
 import { isOn } from "./toolsets";
 import type { Document } from "./types";
@@ -14,7 +13,9 @@ const HIDDEN_FACTS = new Set(["note", "path", "start_line", "end_line", "project
 
 export function DocumentPane({ id, project }: { id: string; project: string }): VNode {
   const { data, error, busy, again } = useView<Document>("fetch", { id, project });
-  const [forAgent, setForAgent] = useState(false);
+  const place = usePlace();
+  const forAgent = place.given["text"] === "agent";
+  const flip = () => go(address(place.view, { ...place.given, text: forAgent ? "" : "agent" }), true);
   if (error) return <article class="document"><Problem text={error} again={again} /></article>;
   if (!data || data.id !== id && busy) return <article class="document" aria-busy="true"><div class="skeleton" /></article>;
   const symbol = data.kind === "code" ? id.replace(/^code:/, "").split("#")[1] ?? "" : "";
@@ -25,7 +26,7 @@ export function DocumentPane({ id, project }: { id: string; project: string }): 
         <div class="document-tools">
           {data.file && <a class="button" href={editorLink(data.file, data.line)}>Open in editor</a>}
           {symbol && isOn("graph") && <a class="button" href={address("graph", { symbol: `${data.path}:${data.line}`, project })}>Graph</a>}
-          <Switch label="as the agent" on={forAgent} flip={() => setForAgent(!forAgent)} />
+          <Switch label="as the agent" on={forAgent} flip={flip} />
         </div>
         <Facts document={data} />
       </header>

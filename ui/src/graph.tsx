@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { Canvas } from "./canvas";
 import { DocumentPane } from "./document";
-import { Cycles, Treemap } from "./modules";
+import { Cycles, listedCycles, Treemap } from "./modules";
 import { Empty, Heading, Problem, useView } from "./parts";
 import { savePng, saveSvg } from "./picture";
 import { Rings } from "./rings";
@@ -42,6 +42,7 @@ export function GraphView({ given, state }: { given: Record<string, string>; sta
   const loaded = [modules, near, every].find((each) => each.busy || each.error || each.data);
   const error = ofSymbol && !symbol ? "" : near.error || modules.error || every.error;
   const isDrawn = (mode === "files" || mode === "symbols" || (ofSymbol && symbol !== "")) && page !== undefined && !error;
+  const canSave = isDrawn || (modules.data && (mode === "map" || (mode === "cycles" && listedCycles(modules.data, tests).length > 0)));
   return (
     <div class="page wide">
       <Heading title="Graph">
@@ -50,7 +51,7 @@ export function GraphView({ given, state }: { given: Record<string, string>; sta
         {(ofSymbol || mode === "symbols") && <label class="check"><input type="checkbox" checked={possible} onChange={() => open({ possible: possible ? "no" : "" })} /> possible uses</label>}
         {isDrawn && whole && <Choice label="kind" all="all kinds" values={whole.nodes.map((node) => node.kind)} chosen={kind} choose={(wanted) => open({ kind: wanted })} />}
         {isDrawn && whole && <Choice label="use" all="all uses" values={whole.edges.map((edge) => edge.kind)} chosen={use} choose={(wanted) => open({ use: wanted })} />}
-        {(isDrawn || (mode === "map" && modules.data)) && <><button type="button" onClick={saveSvg}>SVG</button><button type="button" onClick={savePng}>PNG</button></>}
+        {canSave && <><button type="button" onClick={saveSvg}>SVG</button><button type="button" onClick={savePng}>PNG</button></>}
       </Heading>
       <form class="graph-form" role="search" onSubmit={ask}>
         <input type="search" name="symbol" id="query" key={symbol} defaultValue={symbol} placeholder="A symbol: a name, a dotted name or FILE:LINE" aria-label="symbol" spellcheck={false} maxLength={500} />
@@ -59,7 +60,7 @@ export function GraphView({ given, state }: { given: Record<string, string>; sta
       <nav class="tabs" aria-label="kinds of graph">
         {MODES.map(([name, label]) => <a class="tab" href={address("graph", { symbol, mode: name, project, tests: given["tests"], possible: given["possible"] })} aria-current={name === mode ? "page" : undefined}>{label}</a>)}
       </nav>
-      <Problem text={error} />
+      <Problem text={error} link={(name) => address("graph", { ...given, symbol: name, id: "" })} />
       {(modules.data ?? whole)?.notes.map((note) => <p class="note">{shown(note)}</p>)}
       <div class={`graph-split ${id ? "has-document" : ""}`}>
         <div>
@@ -104,11 +105,12 @@ function filtered(page: GraphPage, { tests, possible, kind, use }: Filters): Gra
   const isMiddle = (node: GraphNode) => page.symbol !== "" && node.ring === 0;
   const fits = page.nodes.filter((node) => isMiddle(node) || ((tests || !node.is_test) && (!kind || node.kind === kind)));
   const kept = new Set(fits.map((node) => node.id));
-  const edges = page.edges.filter((edge) => (possible || edge.certain) && (!use || edge.kind === use) && kept.has(edge.source) && kept.has(edge.target));
-  const used = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
-  // What was drawn for a reference alone goes with it.
-  const nodes = possible && !use ? fits : fits.filter((node) => isMiddle(node) || used.has(node.id));
-  return { ...page, nodes, edges };
+  const passes = page.edges.filter((edge) => (possible || edge.certain) && (!use || edge.kind === use));
+  const used = new Set(passes.flatMap((edge) => [edge.source, edge.target]));
+  const linked = new Set(page.edges.flatMap((edge) => [edge.source, edge.target]));
+  // What is there for references alone that are left out goes with them; what has none at all stays.
+  const nodes = fits.filter((node) => isMiddle(node) || used.has(node.id) || !linked.has(node.id));
+  return { ...page, nodes, edges: passes.filter((edge) => kept.has(edge.source) && kept.has(edge.target)) };
 }
 
 /** The columns of a map of symbols as nodes and edges. */
@@ -121,12 +123,7 @@ function unfolded(map: SymbolMap): GraphPage {
   const edges = map.sources.map((source, index) => ({
     source: nodes[source]!.id, target: nodes[map.targets[index]!]!.id, kind: map.names[map.link_kinds[index]!]!, certain: map.certain[index]!,
   }));
-  return { symbol: "", nodes, edges, left_out: map.left_out, others: [], radii: [], is_partial: map.is_partial, notes: map.notes };
-}
-
-/** Where a drawing is wider than the window, its middle is seen first. */
-function centred(area: HTMLElement | null): void {
-  if (area) area.scrollTo((area.scrollWidth - area.clientWidth) / 2, (area.scrollHeight - area.clientHeight) / 2);
+  return { symbol: "", nodes, edges, left_out: map.left_out, others: [], rings: [], is_partial: map.is_partial, notes: map.notes };
 }
 
 function Drawing({ page, mode, open }: { page: GraphPage; mode: string; open: (node: GraphNode) => void }): VNode {
@@ -135,7 +132,7 @@ function Drawing({ page, mode, open }: { page: GraphPage; mode: string; open: (n
   const isSvg = page.nodes.length <= MOST_DRAWN_AS_SVG && page.symbol !== "";
   return (
     <>
-      <div class={`graph-area ${isSvg ? "rings" : ""}`} ref={isSvg ? centred : undefined}>
+      <div class="graph-area">
         {isSvg ? <Rings page={page} mode={mode} open={open} /> : <Canvas page={page} open={open} />}
       </div>
       <p class="graph-note">{counted(page.nodes.length, mode === "files" ? "file" : "symbol")}, {counted(page.edges.length, mode === "files" ? "import" : "reference")}.{left}{others}{page.is_partial ? " Not all references were read: there are too many." : ""}</p>

@@ -6,13 +6,13 @@ import { address } from "./route";
 import { ago, count, counted, moment, Name, shown, size } from "./text";
 import type { CallLog, PageState, ProjectHealth, ToolCall } from "./types";
 
-export function HealthView({ given, state }: { given: Record<string, string>; state: PageState }): VNode {
+export function HealthView({ given, state, reload }: { given: Record<string, string>; state: PageState; reload: () => void }): VNode {
   const { project = "" } = given;
   const health = useView<ProjectHealth>("health", { project });
   const calls = useView<CallLog>("calls", {});
   return (
     <div class="page">
-      <Heading title="Health"><button type="button" onClick={() => { health.again(); calls.again(); }}>Refresh</button></Heading>
+      <Heading title="Health"><button type="button" onClick={() => { health.again(); calls.again(); reload(); }}>Refresh</button></Heading>
       <Problem text={health.error} again={health.again} />
       {health.data && <ProjectCard health={health.data} />}
       {state.projects.length > 1 && (

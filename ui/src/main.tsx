@@ -2,6 +2,7 @@
 import { render, type ComponentType, type VNode } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
+import icon from "../pages/icon.svg";
 import { setCsrf, view } from "./api";
 import { ApisView } from "./apis";
 import { loadHighlighter } from "./code";
@@ -17,11 +18,11 @@ import { Name, visible } from "./text";
 import { isOn, setToolsets } from "./toolsets";
 import type { PageState } from "./types";
 
-const FRAME_MS = 100;
+const PAINT_MS = 150;
 const TEAM = "team"; // nothing to show without a database
 const sleep = (ms: number) => new Promise((end) => setTimeout(end, ms));
 const GraphView = lazy(() => import("./graph").then((loaded) => loaded.GraphView));
-type View = ComponentType<{ given: Record<string, string>; state: PageState }>;
+type View = ComponentType<{ given: Record<string, string>; state: PageState; reload: () => void }>;
 // Name, label, what shows it, its icon, the toolset without which there is nothing to show.
 const VIEWS: [string, string, View, string, string][] = [
   ["search", "Search", SearchView, "M11 4.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M16 16l4.5 4.5", ""],
@@ -33,7 +34,7 @@ const VIEWS: [string, string, View, string, string][] = [
   [TEAM, "Team", TeamView, "M8 11a3 3 0 1 0 0-.01M16 11a3 3 0 1 0 0-.01M3 19c0-3 2-5 5-5s5 2 5 5M13 15c4-2 8 0 8 4", ""],
 ];
 const KEYS: [string, string][] = [
-  ["/", "search"], ["↑ ↓", "move through results"], ["Enter", "open the first"], ["Esc", "close, or leave a field"],
+  ["/", "search"], ["↑ ↓", "move through results or operations, and open them"], ["Enter", "open the first result, or the chosen node of a graph"], ["Esc", "leave a field; again: close the open document"],
   ["g then s m g o a h", "go to search, memory, graph, sources, APIs, health; w: to the team"], ["t", "light or dark"], ["?", "this list"],
 ];
 const JUMPS: Record<string, string> = { s: "search", m: "memory", g: "graph", o: "sources", a: "apis", h: "health", w: TEAM };
@@ -59,7 +60,7 @@ function Page(): VNode {
     <div class="shell">
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
       <aside class="side">
-        <a class="brand" href={address("search")}><img src="/static/icon.svg" alt="" width="22" height="22" /><b>Deltos</b></a>
+        <a class="brand" href={address("search")}><img src={icon} alt="" width="22" height="22" /><b>Deltos</b></a>
         <nav aria-label="views">
           {offered.map(([name, label, , path]) => (
             <a class="view-link" href={address(name, { project: place.given["project"] })} aria-current={name === place.view ? "page" : undefined}>
@@ -78,7 +79,7 @@ function Page(): VNode {
       <main class="main" id="main" tabIndex={-1}>
         <Problem text={problem} again={load} />
         {!state && !problem && <div class="skeleton" aria-busy="true" />}
-        {state && <Suspense fallback={<div class="skeleton" />}><Shown key={`${place.view} ${place.given["project"] ?? ""}`} given={place.given} state={state} /></Suspense>}
+        {state && <Suspense fallback={<div class="skeleton" />}><Shown key={`${place.view} ${place.given["project"] ?? ""}`} given={place.given} state={state} reload={load} /></Suspense>}
       </main>
       {help && <Help close={() => setHelp(false)} version={state?.version ?? ""} />}
     </div>
@@ -124,13 +125,22 @@ function flipTheme(): void {
   dispatchEvent(new Event("deltos-theme"));
 }
 
+function closeDocument(): void {
+  const { view: shownView, given } = readPlace(location.hash);
+  if (given["id"]) go(address(shownView, { ...given, id: "" }));
+}
+
 function useKeys(openHelp: () => void): void {
   useEffect(() => {
     let jumping = false;
     const listen = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
-      if (event.key === "Escape" && target instanceof HTMLInputElement) return target.blur();
+      if (event.key === "Escape" && target instanceof HTMLInputElement) {
+        event.preventDefault(); // browsers empty a search field
+        return target.blur();
+      }
       if (target.closest("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape") return closeDocument();
       if (jumping) {
         jumping = false;
         const to = JUMPS[event.key];
@@ -159,6 +169,10 @@ function start(root: HTMLElement): void {
   (globalThis.requestIdleCallback ?? setTimeout)(() => void loadHighlighter()); // Safari has none
 }
 
-// The shell in the document is painted before the page is worked out: a frame, or a moment where no frame comes (a tab behind others).
+// The shell in the document is painted before the page is worked out, which would take the cores from it. Where no
+// paint is reported (a tab behind others, a browser that does not tell), a moment is waited for.
+const painted = new Promise<void>((end) => {
+  new PerformanceObserver((_, observer) => { observer.disconnect(); end(); }).observe({ type: "paint", buffered: true });
+});
 const root = document.getElementById("app");
-if (root) void Promise.race([new Promise(requestAnimationFrame), sleep(FRAME_MS)]).then(() => sleep(0)).then(() => start(root));
+if (root) void Promise.race([painted, sleep(PAINT_MS)]).then(() => start(root));

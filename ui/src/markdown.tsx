@@ -9,6 +9,9 @@ const HEADING = /^(#{1,6})\s+(.*)$/s;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/s;
 const DIVIDER = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const TABLE_LINE = /^\s*(?:\|\s*)?:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*(?:\|\s*)?$/;
+const ESCAPED = /^\\[!-/:-@[-`{-~]/; // a backslash before punctuation: that is text
+const EVERY_ESCAPED = /\\([!-/:-@[-`{-~])/g;
+const LONGEST_TARGET = 3_000;
 const LONGEST_LINE = 20_000;
 const LONGEST_RULE = 1_000;
 const DEEPEST_QUOTE = 8;
@@ -93,16 +96,32 @@ function list(lines: string[]): VNode {
 }
 
 function table(lines: string[]): VNode {
-  const rows = lines.map((line) => line.trim().replace(/^\||\|$/g, "").split("|"));
-  const [head, ...body] = rows;
+  const [head, ...body] = lines.map(cells);
+  const fitted = body.map((row) => head!.map((_, index) => row[index] ?? "")); // as many as the header has, no more and no less
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="table">
       <table>
-        <thead><tr>{head!.map((cell) => <th>{inline(cell.trim())}</th>)}</tr></thead>
-        <tbody>{body.map((row) => <tr>{row.map((cell) => <td>{inline(cell.trim())}</td>)}</tr>)}</tbody>
+        <thead><tr>{head!.map((cell) => <th>{inline(cell)}</th>)}</tr></thead>
+        <tbody>{fitted.map((row) => <tr>{row.map((cell) => <td>{inline(cell)}</td>)}</tr>)}</tbody>
       </table>
     </div>
   );
+}
+
+/** The cells of a row: bars part them, except those after a backslash, which are text, in code too. */
+function cells(line: string): string[] {
+  const row = line.trim();
+  const found: string[] = [];
+  let start = row.startsWith("|") ? 1 : 0;
+  for (let at = start; at < row.length; at += 1) {
+    if (row[at] === "\\") at += 1;
+    else if (row[at] === "|") {
+      found.push(row.slice(start, at));
+      start = at + 1;
+    }
+  }
+  if (start < row.length) found.push(row.slice(start));
+  return found.map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
 /** Code, emphasis and links inside a line, found from left to right; what is not closed is text. */
@@ -121,7 +140,10 @@ function inline(text: string): ComponentChildren[] {
     const rest = text.slice(at, at + 2);
     const span = spanAt(text, at, rest);
     if (span) put(span.part, span.end);
-    else {
+    else if (ESCAPED.test(rest)) {
+      plain += rest[1];
+      at += 2;
+    } else {
       plain += text[at];
       at += 1;
     }
@@ -145,7 +167,8 @@ function spanAt(text: string, at: number, two: string): Span | undefined {
     return { part: <code>{shown(text.slice(at + marks, end))}</code>, end: end + marks };
   }
   if (two === "**" || two === "__") {
-    const end = text.indexOf(two, at + 2);
+    let end = text.indexOf(two, at + 2);
+    while (end > 0 && text[end - 1] === "\\") end = text.indexOf(two, end + 1);
     return end <= at + 2 ? undefined : { part: <strong>{inline(text.slice(at + 2, end))}</strong>, end: end + 2 };
   }
   if (one === "[" || two === "![") return linkAt(text, at, two === "![");
@@ -155,11 +178,25 @@ function spanAt(text: string, at: number, two: string): Span | undefined {
 function linkAt(text: string, at: number, isImage: boolean): Span | undefined {
   const open = at + (isImage ? 2 : 1);
   const close = text.indexOf("](", open);
-  const end = close < 0 || close - open > 500 ? -1 : text.indexOf(")", close);
-  if (end < 0 || end - close > 3_000) return undefined;
-  const label = text.slice(open, close);
-  const target = text.slice(close + 2, end).trim().split(/\s/)[0] ?? "";
+  const end = close < 0 || close - open > 500 ? -1 : closingBracket(text, close + 2);
+  if (end < 0) return undefined;
+  const label = unescaped(text.slice(open, close));
+  const target = unescaped(text.slice(close + 2, end).trim().split(/\s/)[0] ?? "");
   // Images of others are not loaded: that would tell them who reads.
   const part = isImage ? <em class="picture">[{shown(label || "picture")}]</em> : <WebLink to={target}>{shown(label)}</WebLink>;
   return { part, end: end + 1 };
 }
+
+/** Where the bracket around a target closes; those inside it come in pairs. */
+function closingBracket(text: string, from: number): number {
+  let depth = 1;
+  for (let at = from; at < Math.min(text.length, from + LONGEST_TARGET); at += 1) {
+    const letter = text[at];
+    if (letter === "\\") at += 1;
+    else if (letter === "(") depth += 1;
+    else if (letter === ")" && (depth -= 1) === 0) return at;
+  }
+  return -1;
+}
+
+const unescaped = (text: string): string => text.replace(EVERY_ESCAPED, "$1");

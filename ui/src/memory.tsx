@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change } from "./api";
 import { Empty, Heading, Problem, spoken, useToast, useView } from "./parts";
-import { address, go } from "./route";
+import { address, go, readPlace } from "./route";
 import { ago, count, counted, moment, Name, shown } from "./text";
 import type { Memo, MemoryPage, PageState } from "./types";
 
@@ -124,18 +124,21 @@ function Timeline({ rows, forgotten, mayChange, act, replacing, replace }: Timel
                 {memo.redacted.length > 0 && <span class="tag" title="secrets that were taken out before it was kept">redacted: {memo.redacted.join(", ")}</span>}
                 <span class="muted" title={moment(memo.created_at)}>{ago(memo.created_at)}</span>
                 {memo.source && <span class="muted">from <Name text={memo.source} /></span>}
-                <code class="muted memo-id">{memo.id}</code>
+                {forgotten
+                  ? <code class="muted memo-id">{memo.id}</code>
+                  : <a class="memo-id" href={address("search", { id: memo.id, project: readPlace(location.hash).given["project"] })}><code>{memo.id}</code></a>}
               </div>
               <p class="memo-text">{shown(memo.text)}</p>
               {memo.files.length > 0 && <p class="muted path">{memo.files.slice(0, 6).map((file) => <code><Name text={file} /></code>)}{memo.files.length > 6 ? ` and ${memo.files.length - 6} more` : ""}</p>}
-              {memo.superseded_by && <p class="muted">Superseded by <code>{memo.superseded_by}</code></p>}
+              {memo.superseded_by && <p class="muted">Superseded by <code>{memo.superseded_by}</code>, which answers in its place.</p>}
               {mayChange && forgotten && <div class="memo-tools"><button type="button" onClick={() => act("restore", memo)}>Restore</button></div>}
               {mayChange && !forgotten && (
                 <div class="memo-tools">
                   {replacing && replacing !== memo.id
                     ? <button type="button" class="primary" onClick={() => { const old = rows.find((row) => row.id === replacing); if (old) act("supersede", old, memo.id); }}>This one replaces it</button>
                     : <>
-                        <button type="button" onClick={() => act(memo.pinned ? "unpin" : "pin", memo)}>{memo.pinned ? "Unpin" : "Pin"}</button>
+                        {memo.superseded_by && <button type="button" onClick={() => act("restore", memo)}>Restore</button>}
+                        {(memo.pinned || !memo.superseded_by) && <button type="button" onClick={() => act(memo.pinned ? "unpin" : "pin", memo)}>{memo.pinned ? "Unpin" : "Pin"}</button>}
                         <button type="button" onClick={() => replace(replacing === memo.id ? "" : memo.id)}>{replacing === memo.id ? "Cancel" : "Supersede…"}</button>
                         <button type="button" onClick={() => act("forget", memo)}>Forget</button>
                       </>}

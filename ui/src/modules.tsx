@@ -1,7 +1,7 @@
 // The files of a project: a treemap by size, and circular imports.
 import type { VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Empty } from "./parts";
+import { Empty, pressed } from "./parts";
 import { address } from "./route";
 import { count, counted, Name, visible } from "./text";
 import { squarify, type Rectangle } from "./treemap";
@@ -76,7 +76,7 @@ export function Treemap({ page, tests, open }: { page: ModulesPage; tests: boole
             <rect class="folder" {...rectangle} />
             {rectangle.height > 44 && <text class="folder-label" x={rectangle.x + 6} y={rectangle.y + 13}>{fitting(name, rectangle.width - 8)}</text>}
             {boxes.map(({ rectangle: own, module }) => (
-              <g role="button" tabIndex={own.width * own.height > 900 ? 0 : -1} onClick={() => open(module.path)} onKeyDown={(event) => { if (event.key === "Enter") open(module.path); }}>
+              <g role="button" tabindex={own.width * own.height > 900 ? 0 : -1} onClick={() => open(module.path)} onKeyDown={pressed(() => open(module.path))}>
                 <title>{`${visible(module.path)}\nimported by ${counted(module.imported_by, "file")}`}</title>
                 <rect class={`box shade-${Math.min(4, Math.floor((5 * Math.log1p(module.imported_by)) / Math.log1p(most)))} ${module.is_test ? "test" : ""}`} {...own} />
                 {own.height > 17 && own.width > 34 && <text class="box-label" x={own.x + 5} y={own.y + 14}>{fitting(module.path.split("/").at(-1) ?? "", own.width - 8)}</text>}
@@ -91,10 +91,15 @@ export function Treemap({ page, tests, open }: { page: ModulesPage; tests: boole
   );
 }
 
+/** The cycles that are shown: those of tests alone only with tests. */
+export function listedCycles(page: ModulesPage, tests: boolean): Cycle[] {
+  const ofTests = new Set(page.modules.filter((each) => each.is_test).map((each) => each.path));
+  return page.cycles.filter((cycle) => tests || !cycle.path.every((path) => ofTests.has(path)));
+}
+
 /** Files that import each other, each cycle as a ring. */
 export function Cycles({ page, tests, project }: { page: ModulesPage; tests: boolean; project: string }): VNode {
-  const ofTests = new Set(page.modules.filter((each) => each.is_test).map((each) => each.path));
-  const listed = page.cycles.filter((cycle) => tests || !cycle.path.every((path) => ofTests.has(path)));
+  const listed = listedCycles(page, tests);
   if (!listed.length) return <Empty title={page.notes.length ? "No circular imports so far" : "No circular imports"} />;
   return (
     <ul class="cards">

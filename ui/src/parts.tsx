@@ -1,8 +1,8 @@
 // Small parts that all views share.
 import type { ComponentChildren, VNode } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { RequestFailed, view, type Parameters } from "./api";
-import { count, shown } from "./text";
+import { count, Name, shown } from "./text";
 
 export interface Loaded<T> {
   data: T | undefined;
@@ -16,7 +16,7 @@ export function useView<T>(name: string, given: Parameters, options: { skip?: bo
   const [state, setState] = useState<{ data?: T; error: string; busy: boolean; away?: boolean }>({ error: "", busy: !options.skip });
   const [round, setRound] = useState(0);
   const key = JSON.stringify(given);
-  useEffect(() => {
+  useLayoutEffect(() => { // asked before anything is painted
     if (options.skip) {
       setState({ error: "", busy: false });
       return;
@@ -56,11 +56,18 @@ export function spoken(error: unknown): string {
   return error instanceof RequestFailed ? error.message : String(error);
 }
 
-export function Problem({ text, again }: { text: string; again?: () => void }): VNode | null {
+const SUGGESTED = "Did you mean: ";
+
+/** What went wrong; names that the server suggests lead where `link` says. */
+export function Problem({ text, again, link }: { text: string; again?: () => void; link?: (name: string) => string }): VNode | null {
   if (!text) return null;
+  const at = link && text.endsWith("?") ? text.indexOf(SUGGESTED) + SUGGESTED.length : -1;
+  const names = link && at >= SUGGESTED.length ? text.slice(at, -1).split(", ") : [];
   return (
     <div class="problem" role="alert">
-      <span>{shown(text)}</span>
+      {link && names.length > 0
+        ? <span>{shown(text.slice(0, at))}{names.map((name, index) => <>{index ? ", " : ""}<a href={link(name)}><Name text={name} /></a></>)}?</span>
+        : <span>{shown(text)}</span>}
       {again && <button type="button" onClick={again}>Try again</button>}
     </div>
   );
@@ -116,17 +123,32 @@ export function Switch(props: { label: string; on: boolean; flip: () => void }):
   );
 }
 
-/** Keys that move through a list: the number of the chosen item, and what to do with a key. */
+/** What Enter and Space do where something that is no button is one; in SVG its `tabindex` is written in small letters, others are ignored. */
+export function pressed(act: () => void): (event: KeyboardEvent) => void {
+  return (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault(); // else the space bar scrolls
+    act();
+  };
+}
+
+/** Keys that move through a list: what to do with a key. Keys that nothing else on the page has are taken, too. */
 export function useArrows(length: number, chosen: number, choose: (index: number) => void): (event: KeyboardEvent) => void {
   const state = useRef({ length, chosen, choose });
   state.current = { length, chosen, choose };
-  return useCallback((event: KeyboardEvent) => {
+  const move = useCallback((event: KeyboardEvent) => {
     const { length, chosen, choose } = state.current;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || !length || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     choose(Math.max(0, Math.min(length - 1, chosen + step)));
   }, []);
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => { if (event.target === document.body || event.target === document.getElementById("main")) move(event); };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+  return move;
 }
 
 /** A line at the foot of the page that says what was done. */

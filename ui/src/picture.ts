@@ -2,7 +2,8 @@
 import { visible } from "./text";
 import type { GraphNode } from "./types";
 
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font", "text-decoration", "paint-order"];
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-decoration", "paint-order"];
+const SVG = "http://www.w3.org/2000/svg";
 const LARGEST_PIXELS = 8_000; // of a side: browsers refuse larger pictures
 const MANY_NODES = 4_000; // are drawn smaller
 
@@ -45,12 +46,32 @@ interface Picture {
 
 function picture(): Picture | undefined {
   const drawing = document.getElementById("drawing");
-  if (drawing instanceof SVGSVGElement) return standalone(drawing);
+  if (drawing instanceof SVGSVGElement) return onGround([drawing]);
+  const cycles = [...document.querySelectorAll<SVGSVGElement>("svg.cycle-ring")];
+  if (cycles.length) return onGround(cycles);
   return drawn && redrawn(drawn);
 }
 
-/** The drawing with the colours it has now, so that it looks the same anywhere. */
-function standalone(drawing: SVGSVGElement): Picture {
+/** Drawings one below the other on the ground of the theme, with the colours they have now, so that they look the same anywhere. */
+function onGround(drawings: SVGSVGElement[]): Picture {
+  const boxes = drawings.map((each) => each.viewBox.baseVal);
+  const width = Math.max(...boxes.map((box) => box.width));
+  const height = boxes.reduce((sum, box) => sum + box.height, 0);
+  let top = 0;
+  const parts = drawings.map((each, index) => {
+    const copy = standalone(each);
+    copy.setAttribute("y", `${top}`);
+    top += boxes[index]!.height;
+    return new XMLSerializer().serializeToString(copy);
+  });
+  const text = `<svg xmlns="${SVG}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><rect width="100%" height="100%" fill="${ground()}"/>${parts.join("")}</svg>`;
+  return { text: storable(text), width, height };
+}
+
+const ground = (): string => getComputedStyle(document.documentElement).getPropertyValue("--raised").trim();
+
+/** A drawing with its styles as attributes. */
+function standalone(drawing: SVGSVGElement): SVGSVGElement {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const from = [drawing, ...drawing.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((element, index) => {
@@ -59,10 +80,9 @@ function standalone(drawing: SVGSVGElement): Picture {
     for (const name of ["class", "tabindex", "role"]) element.removeAttribute(name);
   });
   const box = drawing.viewBox.baseVal;
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", `${box.width}`);
   copy.setAttribute("height", `${box.height}`);
-  return { text: storable(new XMLSerializer().serializeToString(copy)), width: box.width, height: box.height };
+  return copy;
 }
 
 /** The nodes and edges of a map as SVG; the most used nodes are named. */
@@ -82,7 +102,7 @@ function redrawn({ nodes, edges, positions, sized, colours }: Drawn): Picture {
   const circles = nodes.map((node, index) => `<circle cx="${x(index)}" cy="${y(index)}" r="${sized[index]!.toFixed(1)}"${node.is_test ? ` fill="${colours.test}"` : ""}/>`);
   const named = nodes.map((node, index) => ({ node, index })).sort((a, b) => sized[b.index]! - sized[a.index]!).slice(0, 40);
   const names = named.map(({ node, index }) => `<text x="${Number(x(index)) + sized[index]! + 3}" y="${Number(y(index)) + 4}">${xml(node.label)}</text>`);
-  const text = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><rect width="100%" height="100%" fill="${colours.ground}"/>`
+  const text = `<svg xmlns="${SVG}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><rect width="100%" height="100%" fill="${colours.ground}"/>`
     + `<path fill="none" stroke="${colours.edge}" stroke-width="0.5" d="${lines.join("")}"/><g fill="${colours.node}">${circles.join("")}</g>`
     + `<g fill="${colours.text}" font-family="sans-serif" font-size="12">${names.join("")}</g></svg>`;
   return { text, width, height };
@@ -121,8 +141,6 @@ export function savePng(): void {
     canvas.height = Math.round(scale * found.height);
     const context = canvas.getContext("2d");
     if (!context) return;
-    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--raised");
-    context.fillRect(0, 0, canvas.width, canvas.height);
     context.drawImage(image, 0, 0, canvas.width, canvas.height);
     canvas.toBlob((blob) => { if (blob) save(blob, "graph.png"); });
   };

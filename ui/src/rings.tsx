@@ -1,36 +1,125 @@
 // A symbol in the middle and what is around it, as SVG; the server says where everything lies.
 import type { VNode } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { pressed } from "./parts";
 import { mixesScripts, visible } from "./text";
-import type { GraphNode, GraphPage } from "./types";
+import type { GraphEdge, GraphNode, GraphPage } from "./types";
+
+const CHARACTER = 7.2; // the width of one in a label
+const LABEL_GAP = 10; // from a node to its label
+const MARGIN = 16;
+const LEAST_SCALE = 0.9; // at first, so that labels of 11.5 px can be read; who wants to see all of it asks for that
+const MOST_SCALE = 1.35; // at first, of a small drawing
+const LEAST_PAN = 4; // pixels; less is a click
+const LIMITS: [number, number] = [0.1, 4];
+
+interface Size {
+  width: number; // from the middle to a side
+  height: number;
+}
 
 export function Rings({ page, mode, open }: { page: GraphPage; mode: string; open: (node: GraphNode) => void }): VNode {
-  const spots = new Map(page.nodes.map((node) => [node.id, node]));
-  const widest = Math.max(240, ...page.nodes.map((node) => Math.abs(node.x))) + 210;
-  const highest = Math.max(160, ...page.nodes.map((node) => Math.abs(node.y))) + 45;
+  const area = useRef<HTMLDivElement>(null);
+  const [scale, setScale] = useState(1);
+  const size = sizeOf(page);
+  const fit = () => (area.current ? Math.min(area.current.clientWidth / (2 * size.width), area.current.clientHeight / (2 * size.height)) : 1);
+  useLayoutEffect(() => setScale(Math.max(LEAST_SCALE, Math.min(MOST_SCALE, fit()))), [page.symbol, mode]);
+  useLayoutEffect(() => centre(area.current), [page.symbol, mode, scale]);
+  const zoom = (factor: number) => setScale(Math.max(LIMITS[0], Math.min(LIMITS[1], scale * factor)));
   return (
-    <svg id="drawing" viewBox={`${-widest} ${-highest} ${2 * widest} ${2 * highest}`} role="group" aria-label={`graph of ${visible(page.symbol)}`}>
-      {page.radii.map((radius) => <circle class="ring" r={radius} />)}
-      {page.edges.map((edge) => {
-        const from = spots.get(edge.source);
-        const to = spots.get(edge.target);
-        if (!from || !to) return null;
-        const bend = `${(from.x + to.x) * 0.42} ${(from.y + to.y) * 0.42}`;
-        return <path class={`edge ${edge.certain ? "" : "possible"}`} d={`M${from.x} ${from.y}Q${bend} ${to.x} ${to.y}`} />;
-      })}
-      {page.nodes.map((node) => {
-        const { x, y } = node;
-        const left = x < -1;
-        const kind = node.ring === 0 ? "middle" : node.is_test ? "test" : mode === "around" && node.ring === 2 ? "out" : "";
-        return (
-          <g class={`node ${kind}`} transform={`translate(${x} ${y})`} tabIndex={0} role="button" onClick={() => open(node)} onKeyDown={(event) => { if (event.key === "Enter") open(node); }}>
-            <title>{`${node.kind} ${visible(node.label)}\n${visible(node.path)}:${node.line}`}</title>
-            <circle r={node.ring === 0 ? 8 : 5.5} />
-            <text x={node.ring === 0 ? 0 : left ? -10 : 10} y={node.ring === 0 ? -14 : 4} text-anchor={node.ring === 0 ? "middle" : left ? "end" : "start"}
-              text-decoration={mixesScripts(node.label) ? "underline" : undefined}>{shownLabel(node.label)}</text>
-          </g>
-        );
-      })}
-    </svg>
+    <>
+      <div class="rings" ref={area} onPointerDown={pan}>
+        <svg id="drawing" width={2 * size.width * scale} height={2 * size.height * scale} viewBox={`${-size.width} ${-size.height} ${2 * size.width} ${2 * size.height}`} role="group" aria-label={`graph of ${visible(page.symbol)}`}>
+          {page.rings.map((ring) => <circle class="ring" r={ring.radius} />)}
+          <Edges page={page} />
+          {page.rings.map((ring) => <text class="distance" y={4 - ring.radius} text-anchor="middle">distance {ring.distance}</text>)}
+          {page.nodes.map((node) => <Spot node={node} mode={mode} open={open} />)}
+        </svg>
+      </div>
+      <Legend page={page} mode={mode} />
+      <div class="zoom">
+        <button type="button" aria-label="closer" onClick={() => zoom(1.4)}>+</button>
+        <button type="button" aria-label="farther" onClick={() => zoom(1 / 1.4)}>−</button>
+        <button type="button" aria-label="all of it" onClick={() => setScale(fit())}>⤢</button>
+      </div>
+    </>
+  );
+}
+
+function sizeOf(page: GraphPage): Size {
+  const outermost = Math.max(0, ...page.rings.map((ring) => ring.radius));
+  const reach = (node: GraphNode) => Math.abs(node.x) + LABEL_GAP + CHARACTER * columns(shownLabel(node.label));
+  return {
+    width: Math.max(240, outermost, ...page.nodes.map(reach)) + MARGIN,
+    height: Math.max(160, outermost, ...page.nodes.map((node) => Math.abs(node.y))) + 2 * MARGIN,
+  };
+}
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Emoji_Presentation}/u;
+const columns = (text: string): number => Array.from(text).reduce((sum, character) => sum + (WIDE.test(character) ? 2 : 1), 0);
+
+/** The middle of a drawing is seen first. */
+function centre(area: HTMLElement | null): void {
+  if (area) area.scrollTo((area.scrollWidth - area.clientWidth) / 2, (area.scrollHeight - area.clientHeight) / 2);
+}
+
+/** Moves what is seen with the pointer until it is let go. */
+function pan(start: PointerEvent): void {
+  const area = start.currentTarget as HTMLElement;
+  if (start.button !== 0 || start.pointerType !== "mouse") return; // fingers scroll
+  const [left, top] = [area.scrollLeft, area.scrollTop];
+  const move = (event: PointerEvent) => area.scrollTo(left + start.clientX - event.clientX, top + start.clientY - event.clientY);
+  const end = (event: PointerEvent) => {
+    removeEventListener("pointermove", move);
+    if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < LEAST_PAN) return;
+    const drop = (click: Event) => click.stopPropagation(); // the node under the pointer was moved, not chosen
+    area.addEventListener("click", drop, { capture: true, once: true });
+    setTimeout(() => area.removeEventListener("click", drop, { capture: true }));
+  };
+  addEventListener("pointermove", move);
+  addEventListener("pointerup", end, { once: true });
+}
+
+function Edges({ page }: { page: GraphPage }): VNode {
+  const spots = new Map(page.nodes.map((node) => [node.id, node]));
+  const drawn = (edge: GraphEdge) => {
+    const [from, to] = [spots.get(edge.source), spots.get(edge.target)];
+    if (!from || !to) return null;
+    const bend = `${(from.x + to.x) * 0.42} ${(from.y + to.y) * 0.42}`;
+    return <path class={`edge ${edge.certain ? "" : "possible"}`} d={`M${from.x} ${from.y}Q${bend} ${to.x} ${to.y}`} />;
+  };
+  return <>{page.edges.map(drawn)}</>;
+}
+
+/** What a node is in a drawing; its colour goes by it. */
+function roleOf(node: GraphNode, mode: string): string {
+  if (node.ring === 0) return "middle";
+  return node.is_test ? "test" : mode === "around" && node.ring === 2 ? "out" : "";
+}
+
+function Spot({ node, mode, open }: { node: GraphNode; mode: string; open: (node: GraphNode) => void }): VNode {
+  const { x, y, label } = node;
+  const [isMiddle, left] = [node.ring === 0, x < 0];
+  return (
+    <g class={`node ${roleOf(node, mode)}`} transform={`translate(${x} ${y})`} tabindex={0} role="button" onClick={() => open(node)} onKeyDown={pressed(() => open(node))}>
+      <title>{`${node.kind} ${visible(label)}\n${visible(node.path)}:${node.line}`}</title>
+      <circle r={isMiddle ? 8 : 5.5} />
+      <text x={isMiddle ? 0 : left ? -LABEL_GAP : LABEL_GAP} y={isMiddle ? -14 : 4} text-anchor={isMiddle ? "middle" : left ? "end" : "start"}
+        text-decoration={mixesScripts(label) ? "underline" : undefined}>{shownLabel(label)}</text>
+    </g>
+  );
+}
+
+/** What colours and lines mean, of those that are there. */
+function Legend({ page, mode }: { page: GraphPage; mode: string }): VNode {
+  const roles = new Set(page.nodes.map((node) => roleOf(node, mode)));
+  const named: [string, string][] = [["", mode === "around" ? "uses it" : "affected"], ["out", "is used by it"], ["test", "test"]];
+  return (
+    <ul class="legend">
+      {named.filter(([role]) => roles.has(role)).map(([role, label]) => <li><svg viewBox="-7 -7 14 14" aria-hidden="true" class={`swatch ${role}`}><circle r="5.5" /></svg>{label}</li>)}
+      {page.edges.some((edge) => !edge.certain) && <li><svg viewBox="0 0 22 14" aria-hidden="true" class="swatch line"><path d="M0 7H22" /></svg>possible use</li>}
+      {page.rings.length > 0 && <li>rings: how many steps away</li>}
+    </ul>
   );
 }
 

@@ -14,13 +14,13 @@ const BUSY_WAIT_MS = 250; // after the last key, while an answer is awaited; oth
 const KINDS: Record<string, string> = { code: "code", doc: "docs", api: "API", obs: "memory", commit: "commit" };
 
 export function SearchView({ given, state }: { given: Record<string, string>; state: PageState }): VNode {
-  const { q = "", tab = "", id = "", project = "", as = "" } = given;
+  const { q = "", tab = "", id = "", project = "", as = "", limit = "" } = given;
   const [typed, setTyped] = useState(q);
   const forAgent = as === "agent";
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
-  const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project }, { skip: !q });
-  const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, as, ...values }), replace);
+  const { data, error, busy, again } = useView<SearchPage>("search", { q, tab, project, limit: forAgent ? "" : limit }, { skip: !q }); // agents ask for no more at first
+  const open = (values: Record<string, string>, replace = true) => go(address("search", { q, tab, project, as, limit, ...values }), replace);
 
   // What this field put into the address itself and may still be on its way: only what others put there is taken over.
   const asked = useRef([q]);
@@ -33,25 +33,28 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
   };
   const ask = (wanted: string) => {
     asked.current.push(wanted);
-    open({ q: wanted, id: "" }, q !== "");
+    open({ q: wanted, id: "", limit: "" }, q !== "");
   };
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const at = asked.current.indexOf(q);
     asked.current = at < 0 ? [q] : asked.current.slice(at);
     if (at >= 0) return;
     wished.current = q;
     setTyped(q);
   }, [q]);
-  useEffect(() => {
+  // Before the letter is painted, not after: that is half of the time a person waits.
+  useLayoutEffect(() => {
     const wanted = typed.trim();
     if (wanted === q || typed !== wished.current) return;
-    const timer = setTimeout(() => ask(wanted), busy ? BUSY_WAIT_MS : 0);
+    if (!busy) return ask(wanted);
+    const timer = setTimeout(() => ask(wanted), BUSY_WAIT_MS);
     return () => clearTimeout(timer);
   }, [typed, q, tab, project, busy]);
   useLayoutEffect(() => { if (!id) field.current?.focus(); }, []); // with the view, never a moment later: focus that a person moved meanwhile would jump
 
   const results = (q && data?.results) || [];
+  const isCut = data !== undefined && (data.total > results.length || data.total_is_least);
   const chosen = results.findIndex((result) => result.id === id);
   const choose = (index: number) => {
     if (data?.query !== q) { // the list still shows the answer to what was asked before
@@ -104,7 +107,7 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
         <div class="search-body">
           <div class="results-pane">
             <p class="status-line" role="status" aria-live="polite">
-              {counted(results.length, "result")}{data.total > results.length || data.total_is_least ? ` of ${data.total_is_least ? "at least " : ""}${count(data.total)}` : ""}
+              {counted(results.length, "result")}{isCut ? ` of ${data.total_is_least ? "at least " : ""}${count(data.total)}` : ""}
               {" · "}{data.milliseconds} ms · {count(data.tokens)} tokens for the agent{busy ? " · searching…" : ""}
             </p>
             {data.notes.map((note) => <p class="note">{shown(note)}</p>)}
@@ -115,13 +118,16 @@ export function SearchView({ given, state }: { given: Record<string, string>; st
             )}
             <ul class="results" ref={list} onKeyDown={arrows}>
               {results.map((result, index) => (
-                <li><ResultLine result={result} chosen={index === chosen} href={address("search", { q, tab, project, id: result.id })} /></li>
+                <li><ResultLine result={result} chosen={index === chosen} href={address("search", { q, tab, project, limit, id: result.id })} /></li>
               ))}
             </ul>
+            {isCut && results.length > 0 && (limit !== `${data.most_results}`
+              ? <button type="button" class="more" disabled={busy} onClick={() => open({ limit: `${data.most_results}` })}>Show more</button>
+              : <p class="muted">An answer has {data.most_results} results at most, and no more than its tokens allow: other words narrow it.</p>)}
           </div>
           {id && (
             <div class="document-pane">
-              <a class="back" href={address("search", { q, tab, project })}>← results</a>
+              <a class="back" href={address("search", { q, tab, project, limit })}>← results</a>
               <DocumentPane key={id} id={id} project={project} />
             </div>
           )}

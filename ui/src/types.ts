@@ -51,10 +51,12 @@ export interface Result {
   line: number;
 }
 
-/** The answer to a question, and the exact text that an agent would receive. */
+/** The answer to a question, and the exact text that an agent would receive; no answer has more than
+`most_results`. */
 export interface SearchPage {
   query: string;
   results: Result[];
+  most_results: number;
   total: number;
   total_is_least: boolean;
   searched: string[];
@@ -309,6 +311,12 @@ export interface GraphEdge {
   certain: boolean;
 }
 
+/** The circle on which everything at one distance from the middle lies. */
+export interface GraphRing {
+  distance: number;
+  radius: number;
+}
+
 /** A symbol in the middle, and what is drawn around it; `left_out` says how much is not. */
 export interface GraphPage {
   symbol: string;
@@ -316,7 +324,7 @@ export interface GraphPage {
   edges: GraphEdge[];
   left_out: number;
   others: string[];
-  radii: number[];
+  rings: GraphRing[];
   is_partial: boolean;
   notes: string[];
 }

@@ -9,6 +9,8 @@ import msgspec
 
 from deltos.domains.graph.cycles import find_cycles
 from deltos.errors import BadArgument
+from deltos.store.symbols import bare_key
+from deltos.text.counts import counted
 from deltos.ui import structs
 from deltos.ui.draw import lay_out
 from deltos.workspace.purpose import is_test
@@ -16,10 +18,13 @@ from deltos.workspace.purpose import is_test
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from deltos.domains.graph.search import GraphSearch, Target
+    from deltos.domains.graph.search import GraphSearch, Impact, Target
+    from deltos.domains.graph.uses import Use
     from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
     from deltos.ui.asked import Asked
+
+    _Edges = dict[tuple[str, str, str], structs.GraphEdge]  # by their ends and kind
 
 MOST_FILES = 20_000
 MOST_SYMBOLS = 20_000
@@ -60,7 +65,8 @@ def draw_symbol(asked: Asked) -> structs.GraphPage:
     search = asked.app.graph_search(index)
 
     def read(notes: tuple[str, ...]) -> structs.GraphPage:
-        return msgspec.structs.replace(_MODES[mode](search, symbol), notes=list(notes))
+        page = _MODES[mode](search, symbol)
+        return msgspec.structs.replace(page, notes=[*notes, *page.notes])
 
     return index.answer(lambda freshness: read(freshness.notes_about("graph")))
 
@@ -75,7 +81,7 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
     known = search.reader.symbols({row.source_id for row in uses})
     middle = _id(target.first)
     nodes = {middle: _node(target.first, 0)}
-    edges: dict[tuple[str, str, str], structs.GraphEdge] = {}
+    edges: _Edges = {}
     for row in uses:
         source = known.get(row.source_id)
         node = _node(source, 1) if source else _file_node(row.path, row.line, 1)
@@ -89,23 +95,47 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
 
 
 def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
-    """What a change of a symbol affects, by distance; tests in the last ring."""
+    """What a change of a symbol affects, by distance, tests too; what may use it is counted and not followed."""
     targets = _targets(search, symbol)
     target = targets[0]
     found = search.impact(target)
     middle = _id(target.first)
-    rings = [(ring, row) for ring, level in enumerate(found.levels, 1) for row in level]
-    rings += [(len(found.levels) + 1, row) for row in found.tests]
-    nodes = {middle: _node(target.first, 0)} | {_id(row): _node(row, ring) for ring, row in rings}
-    by_number = {row.node_id: _id(row) for _, row in rings} | dict.fromkeys(target.node_ids, middle)
-    ring_of = {name: node.ring for name, node in nodes.items()}
-    edges: dict[tuple[str, str, str], structs.GraphEdge] = {}
+    rows = [row for level in (*found.levels, found.tests) for row in level]
+    nodes = {middle: _node(target.first, 0)} | {_id(row): _node(row, found.distances[row.node_id]) for row in rows}
+    edges = _impact_edges(search, found, rows)
+    drawn = {(row.path, bare_key(row.key)): _id(row) for row in rows}
+    for use in found.possible:
+        if source := drawn.get((use.path, use.label)):
+            _link_all(edges, source, middle, [use], certain=False)
+    unfollowed = sum((use.path, use.label) not in drawn for use in found.possible)
+    page = _page(target, nodes.values(), edges.values(), targets, MOST_IMPACT)
+    return msgspec.structs.replace(lay_out(page, by_sides=False), notes=_possible_note(unfollowed))
+
+
+def _impact_edges(search: GraphSearch, found: Impact, rows: list[Symbol]) -> _Edges:
+    """Every reference between what an impact shows, and who uses the middle directly."""
+    middle = _id(found.target.first)
+    by_number = {row.node_id: _id(row) for row in rows} | dict.fromkeys(found.target.node_ids, middle)
+    edges: _Edges = {}
     for row in search.reader.references(by_number):
         source, used = by_number.get(row.source_id), by_number.get(row.target_id)
-        if source and used and row.certain and ring_of[source] > ring_of[used]:
-            edges.setdefault((source, used, row.kind), structs.GraphEdge(source, used, row.kind, row.certain))
-    page = _page(target, nodes.values(), edges.values(), targets, MOST_IMPACT)
-    return lay_out(page, by_sides=False)
+        if source and used:
+            _link(edges, structs.GraphEdge(source, used, row.kind, row.certain))
+    for number, uses in found.lines.items():  # also those that use a member of it, or what it implements
+        if source := by_number.get(number):
+            _link_all(edges, source, middle, uses, certain=True)
+    return edges
+
+
+def _link_all(edges: _Edges, source: str, target: str, uses: Iterable[Use], *, certain: bool) -> None:
+    for kind in sorted({kind for use in uses for kind in use.kinds}):
+        _link(edges, structs.GraphEdge(source, target, kind, certain))
+
+
+def _possible_note(lines: int) -> list[str]:
+    if not lines:
+        return []
+    return [f"{counted(lines, 'more line')} may use it: the neighbourhood shows them, an impact does not follow them."]
 
 
 def _targets(search: GraphSearch, symbol: str) -> list[Target]:
@@ -174,11 +204,16 @@ _MODES: dict[str, Callable[[GraphSearch, str], structs.GraphPage]] = {
 
 def _add(
     nodes: dict[str, structs.GraphNode],
-    edges: dict[tuple[str, str, str], structs.GraphEdge],
+    edges: _Edges,
     node: structs.GraphNode,
     edge: structs.GraphEdge,
 ) -> None:
     nodes.setdefault(node.id, node)
+    _link(edges, edge)
+
+
+def _link(edges: _Edges, edge: structs.GraphEdge) -> None:
+    """Add an edge once; a certain one takes the place of a possible one, and nothing leads to itself."""
     key = (edge.source, edge.target, edge.kind)
     if edge.source != edge.target and (key not in edges or edge.certain):
         edges[key] = edge

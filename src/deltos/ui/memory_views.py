@@ -97,9 +97,12 @@ def change_memory(asked: Asked) -> structs.Changed:
 def _change(memory: Memory, asked: Asked, project_id: str) -> str:
     wanted, given = asked.text("change"), asked.text("id")
     match wanted:
-        case "pin" | "unpin":
-            _known(memory.pin([given], unpin=wanted == "unpin", project_id=project_id), given)
-            return "Pinned: shown first in the next session." if wanted == "pin" else "No longer pinned."
+        case "pin":
+            _known(memory.pin_shown([given], project_id=project_id), given)
+            return "Pinned: shown first in the next session."
+        case "unpin":
+            _known(memory.pin([given], unpin=True, project_id=project_id), given)
+            return "No longer pinned."
         case "forget" | "restore":
             _known(memory.forget([given], restore=wanted == "restore", project_id=project_id), given)
             return "Forgotten: no answer shows it." if wanted == "forget" else "Brought back."

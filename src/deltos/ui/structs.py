@@ -62,10 +62,12 @@ class Result(Struct, frozen=True):
 
 
 class SearchPage(Struct, frozen=True):
-    """The answer to a question, and the exact text that an agent would receive."""
+    """The answer to a question, and the exact text that an agent would receive; no answer has more than
+    `most_results`."""
 
     query: str
     results: list[Result]
+    most_results: int
     total: int
     total_is_least: bool
     searched: list[str]
@@ -345,6 +347,13 @@ class GraphEdge(Struct, frozen=True):
     certain: bool
 
 
+class GraphRing(Struct, frozen=True):
+    """The circle on which everything at one distance from the middle lies."""
+
+    distance: int
+    radius: float
+
+
 class GraphPage(Struct, frozen=True):
     """A symbol in the middle, and what is drawn around it; `left_out` says how much is not."""
 
@@ -353,7 +362,7 @@ class GraphPage(Struct, frozen=True):
     edges: list[GraphEdge]
     left_out: int
     others: list[str]
-    radii: list[float] = []
+    rings: list[GraphRing] = []
     is_partial: bool = False
     notes: list[str] = []
 

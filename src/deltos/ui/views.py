@@ -16,7 +16,7 @@ from deltos.errors import BadArgument, NotFound
 from deltos.federation.filters import parse_filters
 from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
-from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS
+from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS, NOT_FILTERED
 from deltos.progress import Silent
 from deltos.ui import structs
 from deltos.ui.asked import Asked
@@ -125,7 +125,9 @@ def search(asked: Asked) -> structs.SearchPage:
         total=found.total,
         total_is_least=found.total_is_least,
         searched=list(found.searched),
-        notes=list(found.notes),
+        # A tab narrows by itself: who chose one asked for no kind, time or tag.
+        notes=[note for note in found.notes if not note.startswith(NOT_FILTERED)],
+        most_results=MAX_RESULTS,
         agent_text=answer.text,
         tokens=estimate_tokens(answer.text),
         milliseconds=round(1000 * (time.perf_counter() - started)),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
@@ -68,6 +69,20 @@ def test_what_was_pinned_is_not_replaced_unasked(notes: Notes, memory: Memory) -
     memory.pin([older])
     notes.keep("Change the worker pool from 8 to 12 threads per container", kind="decision")
     assert "The worker pool has 8 threads per container" in notes.ask("worker pool")
+
+
+def test_what_was_superseded_or_forgotten_cannot_be_pinned_until_it_is_restored(notes: Notes, memory: Memory) -> None:
+    older, newer = notes.keep("The pool has 8 threads"), notes.keep("Twelve workers are enough for any queue")
+    memory.supersede(older, newer)
+    with pytest.raises(BadArgument, match=f"{older} was superseded by .*{newer}"):
+        memory.pin_shown([older])
+    memory.forget([older], restore=True)
+    memory.forget([newer])
+    with pytest.raises(BadArgument, match=f"{newer} was forgotten"):
+        memory.pin_shown([older, newer])
+    assert memory.look_up([older]).found[0].pinned_at is None
+    memory.pin_shown([older])
+    assert memory.look_up([older]).found[0].pinned_at is not None
 
 
 def test_an_edit_that_takes_out_all_that_an_earlier_one_put_in_replaces_it(memory: Memory, notes: Notes) -> None:

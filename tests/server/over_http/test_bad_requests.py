@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
@@ -159,6 +158,7 @@ def test_tls_on_a_plain_port_fails_cleanly(server: Served) -> None:
 @pytest.fixture
 def _many_sockets() -> Iterator[None]:
     """Lets this process open more files than is usual."""
+    resource = pytest.importorskip("resource", reason="Windows limits no files")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4_096)), hard))
     yield

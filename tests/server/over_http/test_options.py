@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from deltos.errors import BadArgument
 from deltos.server.http.metrics import Metrics
 from deltos.server.http.options import HttpOptions, parse_address, parse_options
 from deltos.server.http.origin import OriginPolicy
+from deltos.server.http.port import open_port
 
 
 @pytest.mark.parametrize(
@@ -103,3 +105,11 @@ def test_durations_are_counted_in_steps() -> None:
     for bound, count in (("0.005", 1), ("0.025", 2), ("30.0", 2), ("+Inf", 3)):
         assert f'deltos_tool_seconds_bucket{{le="{bound}",tool="t"}} {count}.0\n' in text
     assert 'deltos_tool_seconds_sum{tool="t"} 99.021\n' in text
+
+
+def test_answers_of_an_open_port_are_not_held_back() -> None:
+    """asyncio switches Nagle's algorithm off by the protocol that a socket names: without it, 40 ms an answer."""
+    with open_port("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP

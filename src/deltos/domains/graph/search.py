@@ -130,7 +130,7 @@ class FoundReferences:
 class Impact:
     """Who is affected by a change of a target: by distance, tests apart. `lines`: where direct dependants use it;
     `through`: those that use what it implements or overrides, or that override it; `possible`: lines that may use it,
-    which are not followed."""
+    which are not followed. `distances`: how many steps away each symbol is, tests too, by its node."""
 
     target: Target
     levels: tuple[tuple[Symbol, ...], ...]
@@ -141,6 +141,7 @@ class Impact:
     is_resolved: bool = True
     is_cut: bool = False
     unresolved: Mapping[str, int] = field(default_factory=dict)
+    distances: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,9 +438,13 @@ class GraphSearch:
             direct[row.source_id].append(row)
         levels: list[tuple[Symbol, ...]] = []
         tests: list[Symbol] = []
+        distances: dict[int, int] = {}
+        distance = 0
         while found:
             sources = {row.source_id for row in found}
             seen |= sources
+            distance += 1
+            distances |= dict.fromkeys(sources, distance)
             rows = self._described(sources)
             tests.extend(row for row in rows if is_test(row.path))
             level = tuple(row for row in rows if not is_test(row.path))
@@ -458,6 +463,7 @@ class GraphSearch:
             is_resolved(target.first.path),
             relatives.is_cut,
             self._unresolved(target),
+            distances,
         )
 
     def _through(self, target: Target, relatives: Relatives) -> list[ReferenceRow]:

@@ -18,6 +18,7 @@ from deltos.domains.memory.model import (
     ObservationOrigin,
     Remembered,
     possible_ids,
+    shown_id,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.supersede import amended, kinds_that_replace, kinds_to_compare, superseded
@@ -392,6 +393,12 @@ class Memory:
                 writer.mark_pinned(row.place, now, undo=unpin)
         return lookup
 
+    def pin_shown(self, ids: Sequence[str], *, project_id: str = "") -> ObservationLookup:
+        """Pin for a person: what no answer shows is refused with the reason, and then nothing is pinned."""
+        with self.store.writing() as writer:
+            _refuse_hidden(self.look_up(ids, project_id), writer)
+        return self.pin(ids, project_id=project_id)
+
     def supersede(self, older_id: str, newer_id: str, *, project_id: str = "") -> tuple[Observation, Observation]:
         """Have a newer observation answer in the place of an older one, which stays in the timeline."""
         older, newer = (self._known(given, project_id) for given in (older_id, newer_id))
@@ -538,6 +545,20 @@ def folder_of(origin: ObservationOrigin) -> str:
     if origin.folder is not None:
         return origin.folder
     return "" if origin.root is None else folder_in_checkout(origin.root.resolve())
+
+
+def _refuse_hidden(lookup: ObservationLookup, writer: ObservationsWriter) -> None:
+    """Raise where one of the observations was superseded or forgotten: a pin would show it nowhere."""
+    for row in lookup.found:
+        if row.superseded_by is not None:
+            raise BadArgument(
+                f"{shown_id(row.id)} was superseded by {shown_id(row.superseded_by)}, which answers in its place",
+                hint="Pin that one, or restore this one first.",
+            )
+    for given in lookup.unknown:
+        rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
+        if any(_may_recall(row) for row in rows):
+            raise BadArgument(f"{given[:100]} was forgotten: no answer shows it", hint="Restore it first.")
 
 
 def _may_recall(row: Observation) -> bool:

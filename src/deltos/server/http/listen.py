@@ -65,7 +65,7 @@ def serve(
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
     try:
-        listening = port.listening if port else open_port(options)
+        listening = port.listening if port else open_port(options.host, options.port)
     except OSError as error:
         sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
         return 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -22,10 +20,12 @@ from deltos.server.http.options import HttpOptions
 from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.page import Page, PageOptions
 from deltos.server.http.page_sessions import PageSessions
+from deltos.server.http.port import open_port
 from deltos.server.http.rate import RateLimit
 from deltos.server.workbench import Workbench
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
@@ -54,11 +54,7 @@ def serve_ui(
     announce: Callable[[str], None],
 ) -> int:
     """Serve the page until a signal ends it; `announce` hears the link that opens it."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if sys.platform != "win32":
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((LOOPBACK, options.port))
-    listening.listen()
+    listening = open_port(LOOPBACK, options.port)
     port = listening.getsockname()[1]
     sessions = PageSessions(time.monotonic)
     workbench = Workbench(lambda: open_toolbox(config))

@@ -64,7 +64,7 @@ def check_workers(options: HttpOptions) -> None:
 def serve_with_workers(options: HttpOptions, serve: Serve) -> int:
     """Keep workers running until a signal ends them. The exit code of a server."""
     try:
-        listening = open_port(options)
+        listening = open_port(options.host, options.port)
     except OSError as error:
         sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
         return 1

@@ -1,0 +1,107 @@
+"""The page over much: 20,000 symbols of this repository drawn at once, and 100,000 observations."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.store.observations import Clean, NewObservation
+from tests.ui.opened import REPOSITORY, chromium, serve_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from deltos.isolated.process import Workers
+
+DRAWN = 20_000
+OBSERVATIONS = 100_000
+FORGOTTEN_SHARE = 20  # one in so many
+DAY = 86_400_000_000
+BEGIN = 1_700_000_000_000_000
+MOST_ELEMENTS = 20_000
+PATIENCE_MS = 120_000
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Page]:
+    """The page over this repository as it is, with a memory of two years."""
+    home = tmp_path_factory.mktemp("home")
+    with closing(App(Config(home), workers=workers)) as app:
+        app.domains.projects.at(REPOSITORY).index()
+        remember_much(app, REPOSITORY)
+    served = serve_page(REPOSITORY, home)
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(served.url)
+        page.wait_for_selector(".welcome")
+        yield page
+    served.stop()
+    served.dismiss()
+
+
+def remember_much(app: App, root: Path) -> None:
+    """Observations of 2,000 sessions, written as the store keeps them."""
+    project = app.domains.remembered_project(root)
+    with app.domains.memory.store.writing() as writer:
+        key = writer.project(project.project_id, root=str(root), now=1)
+        for number in range(OBSERVATIONS):
+            at = BEGIN + number * DAY // 130
+            session = writer.session(key, f"session-{number // 50}", agent="", now=at)
+            text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms"
+            new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean("finding"), Clean(""), at)
+            place = writer.insert(key, session, new)
+            if number % FORGOTTEN_SHARE == 0:
+                writer.mark_deleted(place, at + DAY)
+
+
+def go(page: Page, address: str) -> None:
+    """Follow a deep link."""
+    page.evaluate("(hash) => { location.hash = hash }", f"#/{address}")
+
+
+def test_twenty_thousand_symbols_are_drawn_and_move(page: Page) -> None:
+    go(page, "graph?mode=symbols")
+    drawing = page.locator(".sigma[data-drawn]")
+    expect(drawing).to_have_attribute("data-drawn", str(DRAWN), timeout=PATIENCE_MS)
+    assert "more are not drawn" in page.inner_text(".graph-note")
+    before = drawing.screenshot()
+    box = drawing.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 420, box["y"] + 260, steps=4)
+    page.mouse.up()
+    assert drawing.screenshot() != before
+
+
+def test_a_hundred_thousand_observations_are_shown_in_parts(page: Page) -> None:
+    go(page, "memory")
+    page.wait_for_selector(".memo")
+    told = page.inner_text(".page > .muted >> nth=0")
+    assert f"{OBSERVATIONS - OBSERVATIONS // FORGOTTEN_SHARE:,} observations" in told
+    for _ in range(3):
+        count = page.locator(".memo").count()
+        page.click("button:text-is('Older')")
+        page.wait_for_function("(n) => document.querySelectorAll('.memo').length > n", arg=count)
+    assert page.evaluate("document.querySelectorAll('*').length") < MOST_ELEMENTS
+    go(page, "memory?until=2024-06-01")
+    page.wait_for_function("() => document.querySelector('.memo')?.dataset.id < 'obs:o0050000'")
+
+
+def test_one_observation_has_an_address_and_so_has_its_text_as_the_agent_gets_it(page: Page) -> None:
+    go(page, "memory")
+    page.click(".memo >> nth=0 >> .memo-id")
+    page.wait_for_selector(".document[data-id^='obs:']")
+    page.click(".document .switch")
+    page.wait_for_selector(".document .agent-text pre")
+    page.reload()
+    page.wait_for_selector(".document .agent-text pre")
