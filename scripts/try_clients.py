@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,8 +30,11 @@ PACKAGES = (
     "cline",
 )
 CONNECTED, READ = "connected", "reads the entry"
+COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some give it whatever NO_COLOR says
+ABSENT = "not tried: npm has no program of it for this machine"
 DELTOS = Path(sys.executable).with_name("deltos")
 SECONDS = 240
+NEGATIONS = frozenset("not never no cannot isn't isn’t wasn't wasn’t couldn't couldn’t".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,17 @@ class Bench:
         }
         return {"PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **own, **quiet}
 
+    def starts(self, program: str) -> bool:
+        """Whether a program runs at all: some packages only bring what fetches it, for the machines it is made for."""
+        words = (self.programs / program, "--version")
+        try:
+            done = subprocess.run(
+                words, cwd=self.project, env=self.environment(), capture_output=True, timeout=SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0
+
     def run(self, *words: str, stdin: str | None = None) -> str:
         """What a program says; both streams, because clients differ in where they say it."""
         with subprocess.Popen(
@@ -70,9 +85,17 @@ class Bench:
 
 def says(bench: Bench, *words: str) -> str:
     """`connected`, where a client's own list of servers has it so; else what it said of Deltos."""
-    lines = [line.strip() for line in bench.run(*words).splitlines() if "deltos" in line]
+    lines = [line.strip() for line in COLOUR.sub("", bench.run(*words)).splitlines() if "deltos" in line]
     told = " ".join(lines).lower()
-    return CONNECTED if "connected" in told and "disconnected" not in told else f"not connected: {told[:200]}"
+    return CONNECTED if is_connected(told) else f"not connected: {told[:200]}"
+
+
+def is_connected(told: str) -> bool:
+    """Whether what a client tells of a server says that it is connected, and nowhere that it is not."""
+    words = re.findall(r"[\w'’]+", told.lower())
+    places = [place for place, word in enumerate(words) if word == "connected"]
+    negated = any(NEGATIONS.intersection(words[max(0, place - 2) : place]) for place in places)
+    return bool(places) and not negated and "disconnected" not in words
 
 
 def reads(bench: Bench, *words: str) -> str:
@@ -138,7 +161,7 @@ def fetch(folder: Path) -> None:
 
 
 def main(folder: Path) -> int:
-    """Try them all; 1 when one neither connects nor reads what was written for it."""
+    """Try them all; 1 when one that starts neither connects nor reads what was written for it."""
     fetch(folder)
     programs = folder.resolve() / "node_modules" / ".bin"
     rows, failed = [], False
@@ -151,10 +174,10 @@ def main(folder: Path) -> int:
             if name:
                 bench.run(str(DELTOS), "install", name)
             try:
-                result = ask(bench)
+                result = ask(bench) if not name or bench.starts(asked.strip("`").split()[0]) else ABSENT
             except (OSError, ValueError, KeyError) as exc:
                 result = f"not tried: {type(exc).__name__}"
-            failed |= not result.startswith((CONNECTED, READ))
+            failed |= not result.startswith((CONNECTED, READ, ABSENT))
             rows.append(f"| {title} | {bench.version(package)} | {asked} | {result} |")
             print(rows[-1], flush=True)
     table = "\n".join(["| client | version | asked by | says |", "|---|---|---|---|", *rows])

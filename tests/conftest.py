@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from hypothesis import settings
 from deltos.isolated.process import Workers
 from tests.attacks import Attacked
 from tests.loopback import Site, serving
+from tests.platforms import posix_names
 from tests.poison import TESTS_ROOT
 
 if TYPE_CHECKING:
@@ -24,6 +26,13 @@ settings.load_profile("patient")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our own options."""
     parser.addoption("--rewrite-goldens", action="store_true", help="write what is found as the expected rankings")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip on Windows what uses signals, pipes with a name and the like; nowhere else."""
+    for item in items if sys.platform == "win32" else ():
+        if isinstance(item, pytest.Function) and (names := posix_names(item.function)):
+            item.add_marker(pytest.mark.skip(reason=f"Windows has no {', '.join(names)}"))
 
 
 def pytest_collection_finish() -> None:

@@ -75,6 +75,18 @@ def test_search_as_json_has_the_fixed_form(project: Path, capsys: pytest.Capture
     assert hit["symbol"] == "clear_cache"
 
 
+def test_what_is_not_shown_is_had_by_an_option(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tool's argument is called limit, an option --limit."""
+    for number in range(4):
+        (project / f"shelf_{number}.py").write_text(f"def clear_shelf_{number}(cache):\n    cache.pop({number})\n")
+    for words in (
+        ("code", "search", "cache", "--project", str(project)),
+        ("search", "cache", "--project", str(project)),
+    ):
+        _, out, _ = run(capsys, *words, "--limit", "1")
+        assert "(raise --limit for more)" in out.splitlines()[0], words
+
+
 def test_concise_search_shows_places_only(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "code", "search", "clear_cache", "--project", str(project), "--concise", "--limit", "1")
     assert out.count("\n") == 1
@@ -272,7 +284,7 @@ def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path
             break
         drawn += piece
     assert process.wait(60) == 1
-    assert b"Interrupted" in drawn
+    assert b"Interrupted. What was indexed before is unchanged." in drawn
     assert b"Traceback" not in drawn
     for module in modules:
         module.unlink()

@@ -18,13 +18,17 @@ import tree_sitter_powershell
 from tree_sitter import Language, Parser
 
 from deltos.cli import looks
+from deltos.cli.command import opened_app
 from deltos.cli.completion import places_of
 from deltos.cli.main import main, parser
 from deltos.cli.terminal import Guarded
 from deltos.cli.wording import name_commands, name_commands_in_notes
+from deltos.errors import Cancelled
 from deltos.open_stores import open_projects
+from deltos.progress import Silent
 from deltos.server.manifest import MANIFEST_PATH
 from deltos.workspace.names import names_of
+from tests.platforms import lacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,6 +175,57 @@ def test_gc_removes_what_is_gone_or_damaged_and_nothing_else(
     assert ended(["gc"], capsys)[1] == "There is nothing to remove.\n"
 
 
+class Interrupted(Silent):
+    """Somebody who presses Ctrl-C at once."""
+
+    def cancelled(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [(".", "The folder {here} has no index. `deltos"), ("shop", "No index is called 'shop'. `deltos")]
+)
+def test_what_has_no_index_cannot_be_forgotten(
+    word: str, said: str, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    code, _, err = ended(["forget-project", word], capsys)
+    assert code == 1
+    assert said.format(here=project) in err
+
+
+@pytest.mark.parametrize("word", ["project", "."])
+def test_a_first_index_that_was_interrupted_is_seen_and_can_be_removed(
+    word: str, project: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    with opened_app() as app, pytest.raises(Cancelled):
+        app.domains.projects.at(project).index(progress=Interrupted())
+    assert "\n  not finished: `deltos index` goes on\n" in ended(["status"], capsys)[1]
+    assert json.loads(ended(["status", "--json"], capsys)[1])["finished"] is False
+    assert "index project: sound; not finished: `deltos index` goes on" in ended(["doctor"], capsys)[1]
+    assert ended(["forget-project", word, "--yes"], capsys)[0] == 0
+    assert list((home / "projects").glob("*.db")) == []
+
+
+def test_an_interrupted_first_index_of_a_folder_that_is_gone_is_collected(
+    project: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with opened_app() as app, pytest.raises(Cancelled):
+        app.domains.projects.at(project).index(progress=Interrupted())
+    project.rename(project.with_name("elsewhere"))
+    assert "removed: index of project" in ended(["gc", "--yes"], capsys)[1]
+    assert list((home / "projects").glob("*.db")) == []
+
+
+def test_a_folder_without_sources_is_no_index_that_could_be_finished(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bare").mkdir()
+    assert ended(["index", str(tmp_path / "bare")], capsys)[0] == 1
+    assert "not finished" not in ended(["status"], capsys)[1]
+
+
 def test_names_are_as_long_as_it_takes_to_tell_projects_apart() -> None:
     roots = [Path("/a/shop"), Path("/b/shop"), Path("/b/site")]
     assert names_of(roots) == {roots[0]: "a/shop", roots[1]: "b/shop", roots[2]: "site"}
@@ -264,6 +319,7 @@ ASKED = ("me", "memory tim", "code search x --conc", "token create x --scope r")
 COMPLETED = ["memory", "timeline", "--concise", "read"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the bash there is another system's")
 def test_bash_completes_commands_verbs_and_values(capsys: pytest.CaptureFixture[str]) -> None:
     script = ended(["completion", "bash"], capsys)[1]
     lines = [
@@ -274,6 +330,7 @@ def test_bash_completes_commands_verbs_and_values(capsys: pytest.CaptureFixture[
     assert done.stdout.splitlines() == COMPLETED, done.stderr
 
 
+@pytest.mark.skipif(lacks("fish"), reason="no fish here")
 def test_fish_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = ended(["completion", "fish"], capsys)[1]
     lines = [f"complete -C 'deltos {words}'" for words in ASKED]
@@ -286,6 +343,7 @@ def test_fish_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == COMPLETED, done.stderr
 
 
+@pytest.mark.skipif(lacks("zsh"), reason="no zsh here")
 def test_zsh_completes_commands_verbs_and_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In a terminal of its own: zsh completes nowhere else."""
     (tmp_path / "script").write_text(ended(["completion", "zsh"], capsys)[1])

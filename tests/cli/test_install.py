@@ -6,8 +6,10 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -155,11 +157,14 @@ def test_what_is_found_is_offered_and_several_or_all_can_be_named(
     (home / ".kiro" / "settings").mkdir(parents=True)
     assert main(["install"]) == 2, "nobody can be asked"
     assert "Found here: codex, kiro; --all takes them all." in capsys.readouterr().err
-    terminal = io.StringIO("kiro\n")
+    terminal = io.StringIO("kirro\nkiro\n")
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stdin", terminal)
     assert main(["install"]) == 0
-    assert "Found on this machine: codex, kiro" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Found on this machine: codex, kiro" in said
+    assert "Unknown client: kirro. Did you mean kiro?" in said, "and asked again"
+    assert said.count("Which? ") == 2
     assert [path.name for path in home.rglob("*.json")] == ["mcp.json"]
     assert main(["install", "--all", "--no-hooks"]) == 0
     said = capsys.readouterr().out
@@ -167,6 +172,50 @@ def test_what_is_found_is_offered_and_several_or_all_can_be_named(
     assert "Kiro already has Deltos." in said
     assert main(["uninstall", "codex", "kiro"]) == 0
     assert capsys.readouterr().out.count("removed: ") == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+@pytest.mark.parametrize("words", [[], ["codex", "--no-hooks", "--rules"]])
+def test_ctrl_c_at_a_question_changes_nothing_and_says_so(words: list[str], home: Path) -> None:
+    (home / ".codex").mkdir()
+    controller, terminal = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "deltos", "install", *words],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TERM": "dumb"},
+    )
+    os.close(terminal)
+    shown = ""
+    while not shown.endswith(("none: ", "[Y/n] ")):
+        shown += os.read(controller, 4096).decode()
+    said = None
+    while said is None:
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):  # it came just before the question was read: again
+            said = process.communicate(timeout=10)[1]
+    os.close(controller)
+    assert said == "Nothing was changed.\n"
+    assert process.returncode == 1
+    assert [*(home / ".codex").iterdir()] == []
+
+
+def test_doctor_names_the_clients_that_install_finds(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("DELTOS_HOME", str(home / "data"))
+    for folder in (".claude", ".codex", ".gemini"):
+        (home / folder).mkdir()
+    (home / ".gemini" / "settings.json").write_text("{}")
+    main(["doctor"])
+    assert "here without Deltos: claude-code, codex, gemini-cli; `deltos install` adds it" in capsys.readouterr().out
+    assert main(["install"]) == 2
+    assert "Found here: claude-code, codex, gemini-cli; --all takes them all." in capsys.readouterr().err
+    main(["install", "--all", "--no-hooks"])
+    assert (home / ".claude.json").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
@@ -206,6 +255,29 @@ def test_a_project_gets_files_that_work_on_every_machine(
     assert [*home.iterdir()] == [folder], "nothing of the user's own was touched"
     assert main(["install", "claude-desktop", "--project"]) == 2
     assert "no configuration for single projects" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes")
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_new_files_of_a_project_follow_the_umask_and_those_of_the_user_are_private(
+    mask: int, mode: int, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / ".mcp.json").write_text("{}")
+    (folder / ".mcp.json").chmod(0o640)
+    before = os.umask(mask)
+    try:
+        main(["install", "claude-code", "zed", "--project"])
+        main(["install", "zed", "--agents-md", "--yes"])
+        assert os.umask(mask) == mask, "it is as it was"
+    finally:
+        os.umask(before)
+    modes = {path: path.stat().st_mode & 0o777 for path in home.rglob("*") if path.is_file()}
+    assert modes.pop(home / ".config" / "zed" / "settings.json") == 0o600
+    assert {modes.pop(folder / ".mcp.json"), modes.pop(folder / ".mcp.json.deltos-1.bak")} == {0o640}
+    assert modes == {folder / ".zed" / "settings.json": mode, folder / "AGENTS.md": mode}
 
 
 def test_what_tells_a_model_what_to_do_is_shown_first_and_goes_again(
@@ -261,6 +333,75 @@ def test_a_paragraph_goes_without_the_users_text_folder_or_changes(
     file.write_text("\n")
     main(["uninstall", "--agents-md", "--yes"])
     assert file.exists(), "an empty file of the user stays"
+
+
+@pytest.mark.parametrize("text", ["Be kind.", "Be kind.\n", "# Ours\r\n\r\nBe kind.\r\n\r\n\r\n", "\n"])
+def test_uninstalling_all_takes_the_paragraph_of_this_folder_and_leaves_the_file_as_it_was(
+    text: str, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    folder = home / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    file = folder / "AGENTS.md"
+    file.write_bytes(text.encode())
+    main(["install", "cursor", "--agents-md", "--yes"])
+    changed = file.read_bytes()
+    assert b"removed by `deltos uninstall --agents-md`" in changed
+    capsys.readouterr()
+    assert main(["uninstall", "cursor"]) == 0
+    assert (
+        "AGENTS.md in this folder has a paragraph about Deltos: `deltos uninstall --agents-md`"
+        in capsys.readouterr().err
+    )
+    assert file.read_bytes() == changed
+    assert main(["uninstall", "--all"]) == 0
+    assert f"changed: {file}" in capsys.readouterr().out
+    assert file.read_bytes() == text.encode()
+    assert [*folder.iterdir()] == [file], "no backup is left of what the file says"
+    assert main(["uninstall", "--all"]) == 0
+    assert capsys.readouterr().err == "No client has Deltos.\n"
+
+
+def test_a_paragraph_with_the_mark_of_an_earlier_version_is_replaced_and_removed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    file = home / "AGENTS.md"
+    file.write_text("before\n")
+    main(["install", "--agents-md", "--yes"])
+    present = file.read_text()
+    earlier = present.replace("install --agents-md", "install").replace("uninstall --agents-md", "uninstall")
+    file.write_text(earlier)
+    main(["install", "--agents-md", "--yes"])
+    assert file.read_text() == present
+    file.write_text(earlier)
+    main(["uninstall", "--agents-md", "--yes"])
+    assert file.read_text() == "before\n"
+
+
+def test_of_several_clients_those_without_a_file_of_rules_are_named_and_the_others_get_theirs(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["install", "cursor", "codex", "--no-hooks", "--rules", "--yes"]) == 0
+    assert capsys.readouterr().err == "Cursor has no file for rules of its own.\n"
+    assert (home / ".codex" / "skills" / "deltos" / "SKILL.md").exists()
+    assert (home / ".cursor" / "mcp.json").exists()
+    assert main(["install", "cursor", "zed", "--no-hooks", "--rules", "--yes"]) == 2
+    assert "Cursor has no file for rules of its own. Use --agents-md" in capsys.readouterr().err
+    assert not (home / ".config" / "zed").exists()
+
+
+def test_what_has_to_be_done_for_hooks_is_said_where_hooks_were_added(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    trust = "Codex runs the hooks once you trust them in /hooks."
+    for words, is_said in ((["--project"], False), (["--no-hooks"], False), ([], True)):
+        assert main(["install", "codex", *words]) == 0
+        said = capsys.readouterr().out
+        assert "Start a new session to connect." in said
+        assert (trust in said) == is_said
 
 
 def test_rules_name_what_the_profile_lists(home: Path) -> None:
@@ -381,6 +522,42 @@ def test_a_path_inside_uvs_cache_is_never_written(
     assert main(["install", "cursor", "--no-hooks"]) == 0
     entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["deltos"]
     assert entry["command"] == str(stays / "deltos")
+
+
+def test_a_second_run_of_uvx_writes_the_path_that_the_first_one_wrote(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uv runs a tool that is installed from its own environment, not from the cache."""
+    tool, stays = home / ".local" / "share" / "uv" / "tools" / "deltos", home / ".local" / "bin"
+    for folder in (tool / "bin", stays):
+        folder.mkdir(parents=True)
+    for name in ("python", "deltos"):
+        (tool / "bin" / name).write_text("#!/bin/sh\n")
+        (tool / "bin" / name).chmod(0o755)
+    (stays / "deltos").symlink_to(tool / "bin" / "deltos")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", str(tool / "bin" / "python"))
+    main(["install", "cursor", "--no-hooks", "--command", str(stays / "deltos")])
+    capsys.readouterr()
+    receipt = tool / "uv-receipt.toml"
+    receipt.write_text(f"""\
+[tool]
+requirements = [{{ name = "deltos" }}]
+entrypoints = [
+    {{ name = "deltos", install-path = "{stays / "deltos"}", from = "deltos" }},
+]
+""")
+    assert main(["install", "cursor", "--no-hooks"]) == 0
+    assert capsys.readouterr().out == "Cursor already has Deltos.\n"
+    for broken in (
+        "[tool",
+        "[tool]\nentrypoints = 3\n",
+        f'[tool]\nentrypoints = [{{ name = "deltos", install-path = "{home}/no" }}]',
+    ):
+        receipt.write_text(broken)
+        launch = find_launch("", os.environ)
+        assert launch is not None
+        assert launch.program == str(tool / "bin" / "deltos")
 
 
 def test_a_deltos_that_stays_is_installed_from_where_this_one_came(

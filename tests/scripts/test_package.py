@@ -14,6 +14,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 
 from deltos import __version__
 from deltos.clients.table import client_named
@@ -53,7 +54,7 @@ def test_the_registry_entry_keeps_to_the_published_schema(dist: Path) -> None:
 
 
 def test_every_link_of_the_long_description_works_away_from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    # hatchling is there only while a package is built
+    # without hatchling, which need not be there to read the text
     backend = SimpleNamespace(MetadataHookInterface=object)
     monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", cast("ModuleType", backend))
     monkeypatch.syspath_prepend(ROOT)
@@ -65,6 +66,14 @@ def test_every_link_of_the_long_description_works_away_from_the_repository(monke
     paths = [link.removeprefix(base) for link in links for base in bases if link.startswith(base)]
     missing = [path for path in paths if not (ROOT / path.partition("#")[0]).exists()]
     assert missing == []
+
+
+def test_the_source_package_has_the_sources_and_nothing_of_benchmarks_tests_and_the_page() -> None:
+    paths = {Path(file.path).relative_to(ROOT).as_posix() for file in SdistBuilder(str(ROOT)).recurse_included_files()}
+    alone = {path for path in paths if not path.startswith("src/deltos/")}
+    assert alone == {"README.md", "LICENSE", "CHANGELOG.md", "hatch_build.py"}
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "src" / "deltos").rglob("*") if path.is_file()}
+    assert paths - alone == {path for path in sources if "/__pycache__/" not in path}
 
 
 def test_the_readme_carries_the_name_that_proves_ownership(dist: Path) -> None:

@@ -114,6 +114,20 @@ def test_projects_are_known_once_they_are_synchronised(engine: Engine) -> None:
     ]
 
 
+def test_a_first_index_that_has_not_ended_is_told_where_it_is_asked_for(engine: Engine) -> None:
+    projects = engine.projects()
+    for name, facts in (("begun", {}), ("ended", {"synced_at": "1.0"}), ("bare", {"root": ""})):
+        with closing(projects.store_of(Path("/src", name))) as project, project.writing() as writer:
+            add_file(writer, "a.py")
+            writer.set_meta({"root": f"/src/{name}", "project_id": name, **facts})
+    assert [each.project_id for each in projects.known()] == ["ended"]
+    every = projects.known(with_unfinished=True)
+    assert [(each.project_id, each.is_finished, each.files) for each in every] == [
+        ("ended", True, 1),
+        ("begun", False, 1),
+    ]
+
+
 class TestCode:
     """Chunks and definitions."""
 

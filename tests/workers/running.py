@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -64,6 +63,8 @@ class WorkerProcess:
 
 
 def _limit_files(max_bytes: int) -> None:
+    import resource  # here: Windows has none
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
 
 

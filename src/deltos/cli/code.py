@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.command import add_group, add_limit, add_project, add_verb, batch_queries, opened_app, print_json
 from deltos.cli.looks import print_answer
 from deltos.cli.progress_bar import ProgressBar
+from deltos.cli.wording import name_commands_in_notes
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namesp
             print_json(_as_data(hit))
     else:
         text = render_text(answer, query=arguments.query, concise=arguments.concise)
-        print_answer(text, [f"{hit.path}:{hit.start_line}" for hit in answer.hits])
+        print_answer(name_commands_in_notes(text), [f"{hit.path}:{hit.start_line}" for hit in answer.hits])
     return 0 if answer.hits else 1
 
 

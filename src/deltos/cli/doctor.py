@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.clients.install import Presence
     from deltos.clients.table import Client, Launch, Machine
+    from deltos.store.project import KnownIndex
 
 _LEAST_FREE_BYTES = 500_000_000  # a large repository's index, and SQLite's copies while it writes
 _REBUILT = "It is set aside and built again when it is next used."
@@ -154,27 +155,30 @@ def _grammars() -> Finding:
     return Finding("grammars", ok=not problems, detail=detail)
 
 
-def _unread(path: Path) -> list[str]:
+def _unread(path: Path, project: KnownIndex | None) -> list[str]:
     """What an index knows to be missing from it."""
-    from deltos.store.history import HISTORY_SUMMARY
+    from deltos.cli.status import UNFINISHED
     from deltos.store.sqlite.apis import glance_unread
     from deltos.store.sqlite.library import FILE_NAME
-    from deltos.store.sqlite.project import glance
     from deltos.workspace.failures import summaries
 
     if path.name == FILE_NAME:
         return [f"{row.document} could not be read: {row.reason}" for row in glance_unread(path)]
-    seen = glance(path) if path.parent.name == "projects" else None
-    if seen is None:
+    if project is None:
         return []
-    history = seen.facts.get(HISTORY_SUMMARY, "")
-    return [*summaries(seen.failures), *([f"history: {history}"] if history else [])]
+    unfinished = [] if project.is_finished else [UNFINISHED]
+    history = [f"history: {project.history}"] if project.history else []
+    return [*unfinished, *summaries(project.failures), *history]
 
 
 def _indexes(home: Path) -> Iterator[Finding]:
     from deltos.errors import DeltosError
+    from deltos.open_stores import open_projects
     from deltos.store.sqlite.database import check_file
+    from deltos.workspace.names import names_of
 
+    projects = {index.place: index for index in open_projects(home).known(with_unfinished=True)}
+    names = names_of(index.root for index in projects.values())
     files = [(path, _REBUILT) for path in sorted((home / "projects").glob("*.db"))]
     files += [(home / name, advice) for name, advice in _ADVICE.items() if (home / name).exists()]
     for path, advice in files:
@@ -182,12 +186,14 @@ def _indexes(home: Path) -> Iterator[Finding]:
             problems = check_file(path)
         except DeltosError as exc:
             problems = [exc.message]
-        detail = f"{'; '.join(problems)}. {advice}" if problems else "; ".join(["sound", *_unread(path)])
+        project = projects.get(str(path))
+        name = names[project.root] if project else path.name
+        detail = f"{'; '.join(problems)}. {advice}" if problems else "; ".join(["sound", *_unread(path, project)])
         if problems and path.parent.name == "projects":
             fix = f"set {path.name} aside; it is built again when it is next used"
-            yield Finding(f"index {path.name}", ok=False, detail=detail, fix=fix, mend=_mover(path))
+            yield Finding(f"index {name}", ok=False, detail=detail, fix=fix, mend=_mover(path))
         else:
-            yield Finding(f"index {path.name}", ok=not problems, detail=detail)
+            yield Finding(f"index {name}", ok=not problems, detail=detail)
     for path in sorted(home.glob("*.corrupt-*")):
         if not path.name.endswith(("-wal", "-shm")):
             yield Finding(f"set aside {path.name}", ok=True, detail="damaged and replaced; delete it when you like")
@@ -249,7 +255,7 @@ def _disk(home: Path) -> Finding:
 
 def _clients() -> Iterator[Finding]:
     """For each client that has Deltos, whether what it would start answers."""
-    from deltos.cli.install import find_launch, this_machine
+    from deltos.cli.install import find_launch, is_here, this_machine
     from deltos.clients.install import configured, presence
     from deltos.clients.table import CLIENTS
     from deltos.clients.trial import trouble_starting
@@ -262,7 +268,7 @@ def _clients() -> Iterator[Finding]:
         if found.trouble:
             yield Finding(name, ok=False, detail=f"{client.path(machine)} cannot be read: {found.trouble}")
         elif not found.has_server:
-            without += [client.name] if found.has_file else []
+            without += [client.name] if is_here(client, machine) else []
         elif (entry := configured(client, machine)) is None:
             yield Finding(name, ok=True, detail="its entry names no command (a server elsewhere?)")
         elif not (trouble := trouble_starting(entry.words, entry.variables)):

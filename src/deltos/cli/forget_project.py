@@ -38,12 +38,14 @@ def _forget(arguments: argparse.Namespace) -> int:
     if not all(word.strip() for word in arguments.projects or [""]):  # an empty variable must not mean this folder
         raise BadArgument("Which project?", hint="`deltos status` lists them.")
     stores = _stores()
-    indexes = stores.known()
+    indexes = stores.known(with_unfinished=True)
     chosen: dict[str, KnownIndex] = {}
     for word in arguments.projects:
         meant = indexes_meant(word, indexes, Path.cwd())
         if not meant:
-            raise NotFound(f"No index is called {word[:100]}", hint="`deltos status` lists them.")
+            folder = Path(word).absolute()
+            what = f"The folder {folder} has no index" if folder.is_dir() else f"No index is called '{word[:100]}'"
+            raise NotFound(what, hint="`deltos status` lists those that there are.")
         if len(meant) > 1:
             names = names_of(index.root for index in indexes)
             several = ", ".join(names[index.root] for index in meant[:_MOST_NAMED])
@@ -77,7 +79,7 @@ def superfluous(stores: ProjectStores) -> list[Removal]:
 
     A project that can be shown without its folder may have it on another machine.
     """
-    indexes = stores.known()
+    indexes = stores.known(with_unfinished=True)
     gone = [_removal(stores, index, indexes) for index in indexes if not index.root.is_dir() and not index.has_contents]
     damaged = [
         Removal(f"{Path(aside.place).name} (damaged, set aside)", aside.size_bytes, _remover(stores, aside.place))

@@ -241,6 +241,8 @@ def _draw(arguments: argparse.Namespace) -> int:
         print(
             f"{arguments.output}: {counted(len(drawn.nodes), 'symbol')}, {counted(len(drawn.edges), 'reference')}{more}"
         )
+        for note in drawn.notes:
+            print(note)
     return 0
 
 

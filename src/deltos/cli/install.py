@@ -78,16 +78,17 @@ def _install(arguments: argparse.Namespace) -> int:
         for client in clients:
             suggests = arguments.suggest and client.name == _SUGGESTED_TO
             edits = install(client, machine, launch, with_hooks=not arguments.no_hooks, suggests=suggests)
-            plans.append((client, [*edits, *(_rules(client, machine, arguments) if arguments.rules else ())]))
+            plans.append((client, [*edits, *(_rules(client, clients, machine, arguments) if arguments.rules else ())]))
     if arguments.agents_md:
         plans.append((None, agents_paragraph(Path.cwd())))
     return _carry_out_all(plans, arguments, nothing="already has Deltos")
 
 
-def _rules(client: Client, machine: Machine, arguments: argparse.Namespace) -> list[Edit]:
+def _rules(client: Client, chosen: list[Client], machine: Machine, arguments: argparse.Namespace) -> list[Edit]:
+    """The file of rules; a client without one is named, and an error where nobody who was named has one."""
     from deltos.clients.install import rules
 
-    if client.rules is None and not arguments.clients:  # one of --all
+    if client.rules is None and (not arguments.clients or any(other.rules for other in chosen)):
         print(f"{client.title} has no file for rules of its own.", file=sys.stderr)
         return []
     return rules(client, machine, profile=arguments.profile)
@@ -113,11 +114,13 @@ def _nothing_changed() -> int:
 
 
 def _uninstall(arguments: argparse.Namespace) -> int:
-    from deltos.clients.install import agents_paragraph, rules, uninstall
+    from deltos.clients.install import agents_paragraph, has_agents_paragraph, rules, uninstall
 
     machine = this_machine()
     clients = _chosen(arguments, machine, only_having=True)
-    if not clients and not arguments.agents_md:
+    has_paragraph = has_agents_paragraph(Path.cwd())
+    takes_paragraph = arguments.agents_md or (arguments.all and has_paragraph)
+    if not clients and not takes_paragraph:
         if not arguments.all:  # the user was asked, and wants none
             return _nothing_changed()
         print(f"No client {_where(arguments)}has Deltos.", file=sys.stderr)
@@ -125,8 +128,11 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     plans: list[tuple[Client | None, list[Edit]]] = [
         (client, [*uninstall(client, machine), *rules(client, machine, remove=True)]) for client in clients
     ]
-    if arguments.agents_md:
+    if takes_paragraph:
         plans.append((None, agents_paragraph(Path.cwd(), remove=True)))
+    elif has_paragraph:
+        told = "AGENTS.md in this folder has a paragraph about Deltos"
+        print(f"{told}: `deltos uninstall --agents-md` takes it out.", file=sys.stderr)
     _tell_of_project(arguments, clients, machine)
     return _carry_out_all(plans, arguments, nothing="does not have Deltos")
 
@@ -168,15 +174,13 @@ def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_having: boo
 
 def is_here(client: Client, machine: Machine) -> bool:
     """Whether the client was ever used on this machine, or can be started."""
-    path = client.path(machine)
-    folder = path.parent
-    return path.exists() or (folder.is_dir() and folder != machine.home) or any(map(shutil.which, client.programs))
+    paths = [client.path(machine), *([client.hooks.path(machine)] if client.hooks else [])]
+    folders = {path.parent for path in paths} - {machine.home}  # where files of many lie
+    return paths[0].exists() or any(map(Path.is_dir, folders)) or any(map(shutil.which, client.programs))
 
 
 def _picked(found: list[Client], arguments: argparse.Namespace) -> list[Client]:
     """Those of the clients that the user wants; raises BadArgument where nobody can be asked."""
-    from deltos.clients.table import client_named
-
     names = ", ".join(client.name for client in found)
     if arguments.json or not sys.stdin.isatty():
         hint = f"Found here: {names}; --all takes them all." if found else "`deltos install --list` names them."
@@ -186,12 +190,31 @@ def _picked(found: list[Client], arguments: argparse.Namespace) -> list[Client]:
             "No client was found on this machine", hint="`deltos install --list` names those that are known."
         )
     print(f"Found on this machine: {names}")
-    print("Which? Names, separated by spaces; Enter for all of them; n for none: ", end="", flush=True)
-    answer = sys.stdin.readline()
+    while True:
+        answer = _asked("Which? Names, separated by spaces; Enter for all of them; n for none: ", sys.stdout)
+        try:
+            return _meant(answer, found)
+        except BadArgument as exc:  # a name that was mistyped
+            print(exc)
+
+
+def _meant(answer: str, found: list[Client]) -> list[Client]:
+    from deltos.clients.table import client_named
+
     words = answer.replace(",", " ").split()
     if not answer or words in (["n"], ["no"], ["none"]):
         return []
     return [client_named(word) for word in words] if words and words not in (["y"], ["yes"], ["all"]) else found
+
+
+def _asked(question: str, out: TextIO) -> str:
+    """The line that the user answers with; empty where there is none, also after Ctrl-C: nothing is written yet."""
+    try:
+        print(question, end="", flush=True, file=out)
+        return sys.stdin.readline()
+    except KeyboardInterrupt:
+        print(file=out)
+        return ""
 
 
 def this_machine() -> Machine:
@@ -220,10 +243,11 @@ def find_launch(command: str, environ: Mapping[str, str]) -> Launch | None:
 
 def _this_command() -> Launch:
     from deltos.clients.table import Launch
+    from deltos.clients.uv import started_as
 
     script = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
     if script.exists():
-        return Launch(str(script))
+        return Launch(str(started_as(script)))
     from deltos.isolated.launch import find_module_command  # deferred: most have the script
 
     program, *words = find_module_command()
@@ -256,8 +280,8 @@ def _agrees(question: str, out: TextIO) -> bool:
     """Whether the user agrees, who is asked only at a terminal."""
     if not sys.stdin.isatty():
         return False
-    print(question, end="", flush=True, file=out)
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+    answer = _asked(question, out)
+    return bool(answer) and answer.strip().lower() in ("", "y", "yes")
 
 
 def _carry_out_all(
@@ -268,9 +292,15 @@ def _carry_out_all(
         return _nothing_changed()
     for client, edits in plans:
         title = client.title if client else str(Path.cwd() / "AGENTS.md")
-        after = client.afterwards if client and "already" in nothing else ""
+        after = _afterwards(client, arguments) if client and "already" in nothing else ""
         _carry_out(client.name if client else "AGENTS.md", edits, arguments, after=after, nothing=f"{title} {nothing}.")
     return 0
+
+
+def _afterwards(client: Client, arguments: argparse.Namespace) -> str:
+    """What the user has to do next; of hooks only where they were added."""
+    of_hooks = client.hooks.afterwards if client.hooks and not arguments.no_hooks else ""
+    return f"{client.afterwards} {of_hooks}".rstrip()
 
 
 def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:

@@ -39,6 +39,9 @@ _COMMANDS = {
     "completion": "completion",
 }
 
+# What may index: interrupted, the others have nothing to say of an index.
+_INDEXING = frozenset({"index", "search", "fetch", "code", "graph"})
+
 _EPILOG = """\
 start here:
   deltos index                     index the current repository
@@ -65,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ending:  # argparse, after help or an error
         raise SystemExit(_told_all(ending.code)) from None
     except KeyboardInterrupt:
-        return _tell_interrupted()
+        return _tell_interrupted(list(sys.argv[1:] if argv is None else argv))
 
 
 def _dispatch(words: list[str]) -> int:
@@ -97,7 +100,7 @@ def _run(words: list[str]) -> int:
         arguments = parser(words[0]).parse_args(words)
         code: int = arguments.run(arguments)
     except Cancelled:
-        return _tell_interrupted()
+        return _tell_interrupted(words)
     except DeltosError as exc:
         _tell(_for_shell(exc))
         return _code_of(exc)
@@ -151,12 +154,14 @@ def _tell_unwritten(exc: OSError) -> int:
     return FAILED
 
 
-def _tell_interrupted() -> int:
+def _tell_interrupted(words: list[str]) -> int:
     """Say in one line that Ctrl-C ended the work; further ones change nothing any more."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _tell("", start="\nInterrupted. What was indexed before is unchanged.")
+    _tell(
+        " What was indexed before is unchanged." if words[:1] and words[0] in _INDEXING else "", start="\nInterrupted."
+    )
     return FAILED
 
 

@@ -331,7 +331,11 @@ def _unpin(args: argparse.Namespace) -> int:
 
 def _mark(args: argparse.Namespace, *, unpin: bool) -> int:
     with _memory() as memory:
-        lookup = _known(args, memory.pin(args.ids, unpin=unpin, project_id=_project_id(args, memory)))
+        project_id = _project_id(args, memory)
+        if unpin:
+            lookup = _known(args, memory.pin(args.ids, unpin=True, project_id=project_id))
+        else:
+            lookup = _known(args, memory.pin_shown(args.ids, project_id=project_id))
     done = ", ".join(shown_id(row.id) for row in lookup.found)
     unknown = f". Unknown: {', '.join(lookup.unknown)}" if lookup.unknown else ""
     _report(args, _facts(lookup), f"{'Unpinned' if unpin else 'Pinned'} {done}{unknown}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.project import KnownIndex
 
+UNFINISHED = "not finished: `deltos index` goes on"
 _COLUMNS = (
     Column("project", MARKED),
     Column("files", is_number=True),
@@ -37,7 +38,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 def _status(arguments: argparse.Namespace) -> int:
     with opened_app() as app:
-        indexes = app.domains.projects.stores.known()
+        indexes = app.domains.projects.stores.known(with_unfinished=True)
         if arguments.json:
             for index in indexes:
                 print_json(_as_data(index))
@@ -63,7 +64,8 @@ def _notes(index: KnownIndex) -> list[str]:
     from deltos.workspace.failures import summaries
 
     history = [f"  history: {index.history}"] if index.history else []
-    return [*history, *(f"  {summary}" for summary in summaries(index.failures))]
+    unfinished = [] if index.is_finished else [f"  {UNFINISHED}"]
+    return [*history, *unfinished, *(f"  {summary}" for summary in summaries(index.failures))]
 
 
 def _row(index: KnownIndex, names: dict[Path, str]) -> tuple[str, ...]:
@@ -84,6 +86,7 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
         "exists": index.root.is_dir(),
         "files": index.files,
         "synced_at": index.synced_at,
+        "finished": index.is_finished,
         "database": index.place,
         "bytes": index.size_bytes,
         "history": index.history,
@@ -93,11 +96,14 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
 
 def _line(index: KnownIndex, names: dict[Path, str]) -> str:
     size = index.size_bytes / 1_000_000
-    told = f"{counted(index.files, 'file')}, {size:.1f} MB, synchronised {_when(index)}{_gone(index)}"
+    when = f", synchronised {_when(index)}" if index.is_finished else ""
+    told = f"{counted(index.files, 'file')}, {size:.1f} MB{when}{_gone(index)}"
     return f"{names[index.root]}  {index.root}  {told}"
 
 
 def _when(index: KnownIndex) -> str:
+    if not index.is_finished:
+        return "not finished"
     return datetime.fromtimestamp(index.synced_at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 

@@ -27,6 +27,7 @@ class Original:
 
     path: Path
     content: bytes | None
+    is_in_project: bool = False
 
     @property
     def text(self) -> str:
@@ -48,10 +49,10 @@ def read(path: Path, *, project: Path | None = None) -> Original:
     if project is not None and real != project.resolve() / path.relative_to(project):
         raise BadConfiguration(f"{path} leads elsewhere by a link, which is not followed in a project")
     try:
-        return Original(real, read_own(real, MAX_BYTES))
+        return Original(real, read_own(real, MAX_BYTES), project is not None)
     except FileRefused as refused:
         if refused.reason == MISSING:
-            return Original(real, None)
+            return Original(real, None, project is not None)
         raise BadConfiguration(f"{path} cannot be read ({refused.reason})") from None
 
 
@@ -139,12 +140,21 @@ def _write(original: Original, content: bytes) -> None:
 
 def _take_over_attributes(original: Original, temporary: str) -> None:
     if original.content is None:
+        if original.is_in_project:  # others read it too; what is the user's own stays private
+            Path(temporary).chmod(0o666 & ~_umask())
         return
     shutil.copymode(original.path, temporary)
     if hasattr(os, "chown"):
         status = original.path.stat()
         with contextlib.suppress(PermissionError):  # only root gives files away
             os.chown(temporary, status.st_uid, status.st_gid)
+
+
+def _umask() -> int:
+    """What this process takes from the mode of new files; it can only be asked for by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _refuse_if_changed(original: Original) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from deltos.clients import files
 
 MARK = "<!-- deltos: written by `deltos install`, removed by `deltos uninstall` -->"
+_PARAGRAPH_MARK = "<!-- deltos: written by `deltos install --agents-md`, removed by `deltos uninstall --agents-md` -->"
 _END = "<!-- /deltos -->"
 _DESCRIPTION = (
     "Find code, callers, documentation and earlier decisions with the deltos MCP tools, before grep and whole files."
@@ -42,12 +43,25 @@ def rules_text(profile: str = "") -> str:
 
 def with_paragraph(text: str) -> str:
     """The text of an AGENTS.md with our paragraph at its end, or in the place of an earlier one."""
-    paragraph = f"{MARK}\n## Code search, graph and memory: deltos\n\n{_table()}\n\n{_RULES}\n{_END}"
     if (earlier := _split(text)) is not None:
         before, after = earlier
-        return f"{before}{paragraph}{after}"
+        return f"{before}{_paragraph()}{after}"
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return f"{text}{gap}{paragraph}\n"
+    return f"{text}{gap}{_paragraph()}\n"
+
+
+def _paragraph() -> str:
+    return f"{_PARAGRAPH_MARK}\n## Code search, graph and memory: deltos\n\n{_table()}\n\n{_RULES}\n{_END}"
+
+
+def has_paragraph(text: str) -> bool:
+    """Whether a paragraph of ours begins in the text."""
+    return _PARAGRAPH_MARK in text or MARK in text
+
+
+def has_own_words(text: str) -> bool:
+    """Whether the paragraph in the text is, word for word, the one that we write."""
+    return _paragraph() in text
 
 
 def without_paragraph(text: str) -> str:
@@ -63,9 +77,10 @@ def without_paragraph(text: str) -> str:
 
 def _split(text: str) -> tuple[str, str] | None:
     """What stands before our paragraph, and after it; None where there is none."""
-    before, mark, after = text.partition(MARK)
-    if not mark:
+    if not has_paragraph(text):
         return None
+    # Earlier paragraphs began with the mark of the rules.
+    before, _, after = text.partition(_PARAGRAPH_MARK if _PARAGRAPH_MARK in text else MARK)
     _, end, rest = after.partition(_END)
     if not end:
         raise BadConfiguration("the end of the paragraph about deltos is gone", hint="Remove the paragraph by hand.")

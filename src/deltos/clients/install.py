@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from deltos.clients import files
 from deltos.clients.formats import JSON, Change, Format, Put, Remove, change_text, read_table
-from deltos.clients.guidance import is_ours, is_unchanged, rules_text, with_paragraph, without_paragraph
+from deltos.clients.guidance import (
+    has_own_words,
+    has_paragraph,
+    is_ours,
+    is_unchanged,
+    rules_text,
+    with_paragraph,
+    without_paragraph,
+)
 from deltos.clients.table import SERVER_NAME, SUGGESTING
 from deltos.errors import BadArgument, BadConfiguration
 
@@ -278,12 +286,44 @@ def _says_only(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
 def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
     """A project's AGENTS.md with our paragraph, or without it."""
     original = files.read(folder / "AGENTS.md", project=folder)
-    text = without_paragraph(original.text) if remove else with_paragraph(original.text)
-    if original.content is None and remove:
-        return []
-    if remove and not text.strip() and text != original.text:
+    if not remove:
+        return [Edit(original, original.encode(with_paragraph(original.text)))]
+    if not has_paragraph(original.text):
+        return [] if original.content is None else [Edit(original, original.content)]
+    backups = [(path, text) for path in files.backups_of(original.path) if (text := _text_of(path)) is not None]
+    rest = _before_paragraph(original.text, [text for _, text in backups])
+    if not rest.strip() and rest not in (text for _, text in backups):
         return [_removal(original, is_unchanged)]
-    return [Edit(original, original.encode(text))]
+    bare = without_paragraph(with_paragraph(rest))
+    outdated = tuple(
+        path for path, text in backups if text == rest or (has_paragraph(text) and without_paragraph(text) == bare)
+    )
+    unchanged = has_own_words(original.text)
+    return [Edit(original, original.encode(rest), is_unchanged=unchanged, outdated=outdated)]
+
+
+def _before_paragraph(text: str, earlier: list[str]) -> str:
+    """The text without our paragraph: where a backup says what it was, exactly that, with its ends of lines."""
+    was = (before for before in earlier if not has_paragraph(before) and with_paragraph(before) == text)
+    return next(was, without_paragraph(text))
+
+
+def _text_of(path: Path) -> str | None:
+    """What a backup says; None where it cannot be read, or not be understood."""
+    try:
+        text = files.read(path).text
+        without_paragraph(text)
+    except BadConfiguration:
+        return None
+    return text
+
+
+def has_agents_paragraph(folder: Path) -> bool:
+    """Whether a project's AGENTS.md has our paragraph; one that is a link, where we write none, has not."""
+    try:
+        return has_paragraph(files.read(folder / "AGENTS.md", project=folder).text)
+    except BadConfiguration:
+        return False
 
 
 def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list[Edit]:

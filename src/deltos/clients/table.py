@@ -76,6 +76,7 @@ class Hooks:
     options: Mapping[str, Json]
     grouped: bool = True
     version: int | None = None
+    afterwards: str = ""  # what the user has to do before they run
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +229,7 @@ _CODEX_HOOKS = Hooks(
         HookEvent("SessionEnd"),
     ),
     {"timeout": 10},
+    afterwards="Codex runs the hooks once you trust them in /hooks.",
 )
 _GEMINI_HOOKS = Hooks(
     lambda machine: machine.home / ".gemini" / "settings.json",
@@ -325,7 +327,7 @@ CLIENTS = (
         in_project=".codex/config.toml",
         programs=("codex",),
         rules=_skill(lambda machine: machine.folder("CODEX_HOME", ".codex")),
-        afterwards="Start a new session to connect; Codex runs the hooks once you trust them in /hooks.",
+        afterwards="Start a new session to connect.",
     ),
     Client(
         "cursor",

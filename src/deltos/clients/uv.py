@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,17 @@ def installed_tool(environ: Mapping[str, str]) -> Path | None:
         if found and not is_in_cache(Path(found).absolute(), environ):
             return Path(found).absolute()
     return None
+
+
+def started_as(script: Path) -> Path:
+    """The path by which a tool of uv is started, which stays when its environment is made anew; else the script."""
+    try:
+        receipt = tomllib.loads((script.parent.parent / "uv-receipt.toml").read_text("utf-8"))
+        entries = receipt["tool"]["entrypoints"]
+        named = (Path(entry["install-path"]) for entry in entries if entry["name"] == script.stem)
+        return next((path for path in named if path.is_file()), script)
+    except (OSError, ValueError, KeyError, TypeError):  # no tool of uv, or one of a uv that writes it down otherwise
+        return script
 
 
 def own_origin() -> str | None:

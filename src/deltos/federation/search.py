@@ -25,6 +25,7 @@ LONGEST_ID = 1_000
 # results there are must not depend on how many are shown.
 DEFAULT_RESULTS = 10
 MAX_RESULTS = 20
+NOT_FILTERED = "Not searched, as kind, since, until and tag do not apply"  # begins the note about what has none of them
 # A best result below it rarely answers; 3 of the 77 goldens of tests/relevance, which all have an answer, are below.
 WEAK_CONFIDENCE = 0.3
 _SPOKEN = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
@@ -142,7 +143,7 @@ def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Pro
             hint="Leave kind, since, until and tag out, or widen the scope.",
         )
     others = [_SPOKEN[provider.kind] for provider in providers if provider not in kept]
-    return kept, (f"Not searched, as kind, since, until and tag do not apply: {', '.join(others)}",) if others else ()
+    return kept, (f"{NOT_FILTERED}: {', '.join(others)}",) if others else ()
 
 
 def _without_twins(lists: Sequence[Sequence[Hit]]) -> list[tuple[Hit, ...]]:

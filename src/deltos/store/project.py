@@ -81,6 +81,7 @@ class KnownIndex:
     failures: list[FailedFile]
     history: str = ""
     has_contents: bool = False  # it can be shown without its folder
+    is_finished: bool = True  # it was indexed to the end at least once
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +251,11 @@ class ProjectStores(Protocol):
     def store_of(self, root: Path) -> ProjectStore:
         """The store of the project at a folder, made when there is none."""
 
-    def known(self) -> list[KnownIndex]:
-        """Every project that has one, most recently synchronised first; unreadable ones are left out."""
+    def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
+        """Every project that has one, most recently synchronised first; unreadable ones are left out.
+
+        Those whose first index was begun and has not ended come last, and only where they are asked for.
+        """
 
     def remove(self, root: Path) -> None:
         """Delete the store of the project at a folder; raises StoreBusy while somebody indexes it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.confinement import with_confinement
-from deltos.errors import Cancelled, StoreError
+from deltos.errors import Cancelled, NothingToIndex, StoreError
 from deltos.progress import Progress, Silent
 from deltos.store.jobs import INDEX, SET_ASIDE, WAITING, Order
 from deltos.text.counts import counted
@@ -289,9 +289,22 @@ class ProjectIndex:
             return self._carry_out(self._plan(force=force), progress)
 
     def _plan(self, *, force: bool = False) -> Plan:
-        if self.workers is not None and not self.store.meta("complete"):
+        is_first = not self.store.meta("complete")
+        if self.workers is not None and is_first:
             warm_up(self.project.root, self._indexers, self.workers)  # it starts while the folder is walked
-        return make_plan(self.project, self.store, self._indexers, force=force)
+        if is_first and not self.store.meta("root"):
+            self._record_root(str(self.project.root))
+        try:
+            return make_plan(self.project, self.store, self._indexers, force=force)
+        except NothingToIndex:
+            if is_first:
+                self._record_root("")
+            raise
+
+    def _record_root(self, root: str) -> None:
+        """Record whose first index this is, so that one which is interrupted can be seen and removed."""
+        with self.store.writing() as writer:
+            writer.set_meta({"root": root, "project_id": self.project.project_id})
 
     def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
         return carry_out(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors place node
              symbol edge mention import fact stale past_commit past_file past_touch past_name past_vectors""".split()
-_FACTS = frozenset({"root", "project_id", "synced_at"})  # of a project that was synchronised
+_FACTS = frozenset({"root", "project_id"})  # of a project that was begun
 
 
 class PostgresProjects:
@@ -45,7 +45,7 @@ class PostgresProjects:
     def store_of(self, root: Path) -> PostgresProject:
         return PostgresProject(self._opened().beside(), project_name(root), root_text(root), self._replicas)
 
-    def known(self) -> list[KnownIndex]:
+    def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
         query = self._database.query
         with self._database.snapshot():
             names: dict[int, str] = dict(query("SELECT id, name FROM project"))
@@ -53,10 +53,11 @@ class PostgresProjects:
             facts: dict[int, dict[str, str]] = {key: {} for key in names}
             for key, name, value in query(
                 "SELECT project, key, value FROM meta WHERE project = ANY(%s) AND key = ANY(%s)",
-                (list(names), [*_FACTS, HISTORY_SUMMARY]),
+                (list(names), [*_FACTS, "synced_at", HISTORY_SUMMARY]),
             ):
                 facts[key][name] = value
-            keys = [key for key in names if facts[key].keys() >= _FACTS]
+            wanted = _FACTS if with_unfinished else _FACTS | {"synced_at"}
+            keys = [key for key in names if facts[key].keys() >= wanted and facts[key]["root"]]
             counts = dict(query("SELECT project, COUNT(*) FROM file WHERE project = ANY(%s) GROUP BY project", (keys,)))
             failures, sizes = failures_of(query, keys), self._sizes()
         found = [
@@ -65,15 +66,16 @@ class PostgresProjects:
                 sizes.get(key, 0),
                 Path(facts[key]["root"]),
                 facts[key]["project_id"],
-                float(facts[key]["synced_at"]),
+                float(facts[key].get("synced_at", 0)),
                 counts.get(key, 0),
                 failures[key],
                 facts[key].get(HISTORY_SUMMARY, ""),
                 has_contents=True,
+                is_finished="synced_at" in facts[key],
             )
             for key in keys
         ]
-        return sorted(found, key=lambda index: -index.synced_at)
+        return sorted(found, key=lambda index: (not index.is_finished, -index.synced_at))
 
     def _sizes(self) -> dict[int, int]:
         """What projects take in bytes: their shares, by chunks, of the parts of tables that they have with others.

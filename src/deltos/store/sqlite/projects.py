@@ -44,9 +44,10 @@ class SqliteProjects:
         name = re.sub(r"[^\w.-]+", "-", root.name)[:40] or "root"
         return self._folder / f"{name}-{digest}.db"
 
-    def known(self) -> list[KnownIndex]:
+    def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
         found = [_known(path) for path in self._folder.glob("*.db")]
-        return sorted((index for index in found if index), key=lambda index: -index.synced_at)
+        wanted = [index for index in found if index and (index.is_finished or with_unfinished)]
+        return sorted(wanted, key=lambda index: (not index.is_finished, -index.synced_at))
 
     def remove(self, root: Path) -> None:
         path = self.path(root)
@@ -87,10 +88,18 @@ def _beside(path: Path, suffix: str) -> Path:
 
 def _known(path: Path) -> KnownIndex | None:
     seen = glance(path)
-    if seen is None or "root" not in seen.facts:
+    if seen is None or not seen.facts.get("root"):
         return None
     facts = seen.facts
-    synced_at = float(facts["synced_at"])
-    root, project_id = Path(facts["root"]), facts["project_id"]
-    history = facts.get(HISTORY_SUMMARY, "")
-    return KnownIndex(str(path), seen.size_bytes, root, project_id, synced_at, seen.files, seen.failures, history)
+    synced_at = facts.get("synced_at", "")
+    return KnownIndex(
+        str(path),
+        seen.size_bytes,
+        Path(facts["root"]),
+        facts["project_id"],
+        float(synced_at or 0),
+        seen.files,
+        seen.failures,
+        facts.get(HISTORY_SUMMARY, ""),
+        is_finished=bool(synced_at),
+    )

@@ -1,0 +1,101 @@
+"""What the README promises first: no key, no download, no daemon, and everything works offline."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.e2e.every_tool import call_every_tool, listed_tools, write_project
+
+PATIENCE_SECONDS = 60
+# Refuses, and writes down, whatever would reach another machine or ask for its address.
+OFFLINE = """
+import sys
+
+def refuse(event, given):
+    asks = event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg")
+    if asks or (event == "socket.connect" and not isinstance(given[1], (str, bytes))):
+        with open(sys.argv[1], "a") as told:
+            told.write(f"{event} {given}\\n")
+        raise OSError("there is no network")
+
+sys.addaudithook(refuse)
+from deltos.cli.main import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def without_network() -> list[str]:
+    """A command that runs another one, and its children, without any network; nothing where the system has none."""
+    words = ["unshare", "--map-root-user", "--net"]
+    works = shutil.which("unshare") and subprocess.run([*words, "true"], capture_output=True).returncode == 0
+    return words if works else []
+
+
+def processes_with(mark: str) -> list[str]:
+    """The processes that were started, by whomever, with a mark in their environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            found += [entry.parent.name] if mark.encode() in entry.read_bytes() else []
+        except OSError:  # it ended meanwhile, or is not ours
+            continue
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the server's loop there is made of sockets")
+def test_every_tool_answers_without_network_and_keys_and_nothing_stays_behind(tmp_path: Path) -> None:
+    project, home, told = write_project(tmp_path / "project"), tmp_path / "home", tmp_path / "told"
+    home.mkdir()
+    mark = f"mark-{uuid.uuid4()}"
+    variables = {"HOME": str(home), "DELTOS_HOME": str(home / "data"), "DELTOS_TEST_MARK": mark}
+    words = [*without_network(), sys.executable, "-P", "-c", OFFLINE, str(told), "mcp", str(project)]
+    target = StdioServerParameters(command=words[0], args=words[1:], env=variables)
+
+    async def scenario() -> set[str]:
+        async with Client(target) as client:
+
+            def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+                result = anyio.from_thread.run(partial(client.call_tool, name, arguments))
+                dumped: dict[str, Any] = result.model_dump(by_alias=True, mode="json")
+                return dumped
+
+            assert processes_with(mark) or sys.platform != "linux", "it runs, and can be seen"
+            return await anyio.to_thread.run_sync(call_every_tool, call, project)
+
+    assert anyio.run(scenario) == listed_tools()
+    assert not told.exists(), told.read_text()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (left := processes_with(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == [], "there is no daemon"
+
+
+def test_what_would_reach_for_the_network_is_noticed(tmp_path: Path) -> None:
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        OFFLINE,
+        str(tmp_path / "told"),
+        "docs",
+        "add",
+        "https://example.org",
+        "--wait",
+    ]
+    done = subprocess.run(words, env={**os.environ, "DELTOS_HOME": str(tmp_path / "home")}, capture_output=True)
+    assert done.returncode != 0
+    assert "socket.getaddrinfo ('example.org'" in (tmp_path / "told").read_text()

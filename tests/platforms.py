@@ -1,0 +1,48 @@
+"""What systems other than Linux lack. On Linux no test is skipped for it: `make test` installs what tests need."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import sys
+from types import CodeType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Signals, pipes with a name, pseudo-terminals and users by number: what Windows has no counterpart of.
+_POSIX_NAMES = frozenset(
+    {
+        "SIGKILL",
+        "SIGSTOP",
+        "geteuid",
+        "getuid",
+        "max_file_bytes",
+        "mkfifo",
+        "openpty",
+        "preexec_fn",
+        "send_signal",
+        "setrlimit",
+        "terminate",
+    }
+)
+
+
+def lacks(program: str) -> bool:
+    """Whether a program is not here, and need not be."""
+    return sys.platform != "linux" and shutil.which(program) is None
+
+
+def posix_names(test: Callable[..., object]) -> list[str]:
+    """What a test, or a function inside it, uses that only POSIX systems have."""
+    return sorted(_POSIX_NAMES.intersection(_names(inspect.unwrap(test).__code__)))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+        elif isinstance(constant, tuple):  # names of arguments
+            yield from (name for name in constant if isinstance(name, str))

@@ -1,0 +1,34 @@
+"""What clients say of a server is understood as they mean it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scripts.try_clients import CONNECTED, Bench, says
+
+from tests.platforms import lacks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.skipif(lacks("printf"), reason="no printf here")
+@pytest.mark.parametrize(
+    ("told", "is_connected"),
+    [
+        ("deltos: /usr/bin/deltos mcp - ✓ Connected", True),
+        ("●  ✓ deltos connected", True),
+        ("●  ✓ deltos \x1b[90mconnected\x1b[0m", True),
+        ("✗ deltos: deltos mcp (stdio) - Disconnected", False),
+        ("deltos: not connected", False),
+        ("deltos is not yet connected", False),
+        ("○ deltos isn't connected", False),
+        ("deltos: ✗ Failed to connect", False),
+        ("other: connected\ndeltos: ✗ failed", False),
+        ("", False),
+    ],
+)
+def test_a_client_is_connected_where_it_says_so_of_deltos(told: str, is_connected: bool, tmp_path: Path) -> None:
+    bench = Bench(tmp_path, tmp_path, tmp_path)
+    assert (says(bench, "printf", "%s", told) == CONNECTED) == is_connected
