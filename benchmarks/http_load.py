@@ -98,16 +98,21 @@ class Session:
         if not notification:
             self._next_id += 1
             message["id"] = self._next_id
-        if self._reader.at_eof():  # servers hang up on who says nothing for long
-            self._writer.close()
-            await self._connect()
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         own = self._authorization + (f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else "")
-        self._writer.write(
+        request = (
             f"POST /mcp HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nContent-Type: application/json\r\n"
-            f"Accept: application/json, text/event-stream\r\n{own}Content-Length: {len(body)}\r\n\r\n".encode()
-            + body
-        )
+            f"Accept: application/json, text/event-stream\r\n{own}Content-Length: {len(body)}\r\n\r\n"
+        ).encode() + body
+        try:
+            return await self._exchange(request)
+        except (ConnectionError, asyncio.IncompleteReadError):  # servers hang up on who says nothing for long
+            self._writer.close()
+            await self._connect()
+            return await self._exchange(request)
+
+    async def _exchange(self, request: bytes) -> tuple[dict[str, str], bytes]:
+        self._writer.write(request)
         return await self._answer()
 
     async def _answer(self) -> tuple[dict[str, str], bytes]:
