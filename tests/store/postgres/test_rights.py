@@ -14,6 +14,8 @@ from deltos.config import Config
 from deltos.confinement import Confinement, confined, whole_store
 from deltos.domains.docs.library import NewSource
 from deltos.errors import BadArgument, StoreError
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
+from deltos.store.postgres.apis import PostgresApis
 from deltos.store.postgres.blobs import BLOB_RULE
 from deltos.store.postgres.database import SCHEMA, Database, Migration
 from deltos.store.postgres.migrations import SCHEMA_STEPS
@@ -220,6 +222,23 @@ def test_a_confined_call_writes_to_its_own_projects_alone(team: Team) -> None:
             assert connection.execute("DELETE FROM meta WHERE project = %s", (theirs,)).rowcount == 0
             assert connection.execute("UPDATE file SET lines = 0 WHERE project = %s", (theirs,)).rowcount == 0
             assert connection.execute("DELETE FROM meta WHERE key = 'note'").rowcount == 1
+
+
+def test_an_api_that_a_confined_call_replaces_or_removes_leaves_nothing(team: Team) -> None:
+    unit_tables = ("api_unit", "api_unit_posting", "api_unit_term", "api_unit_total", "api_unit_vector")
+    source = str(team.roots["zeppelin"] / "other.yaml")
+    api = ApiRow("other", "other", source, source, b"", 1, 0, 0, b"", 1.0)
+    words = WordsRow("anchor", "weigh", "harbour", "sail", "tide")
+    unit = NewUnit(UnitRow("operation", "k", "#/k", "Weigh anchor", "", "GET", "/anchor", b"", False), b"{}", words)
+    with reading(team.owner) as owner, reading(team.role) as role, confined(team.confinement("zeppelin")):
+        before = {table: len(rows_of(owner, table)) for table in unit_tables}
+        apis = PostgresApis(role)
+        for _ in range(2):
+            apis.replace(api, [unit])
+            added = {table: len(rows_of(owner, table)) - before[table] for table in unit_tables}
+            assert added == {**dict.fromkeys(unit_tables, 1), "api_unit_posting": 5, "api_unit_term": 5}
+        assert apis.remove("other")
+        assert {table: len(rows_of(owner, table)) for table in unit_tables} == before
 
 
 def test_a_project_that_another_server_began_is_seen_at_the_next_question(team: Team, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deltos.store.postgres.apis import APIS_002
 from deltos.store.postgres.blobs import BLOBS_001, BLOBS_002
 from deltos.store.postgres.calls import CALLS_001
 from deltos.store.postgres.code import CODE_001
@@ -35,4 +36,5 @@ SCHEMA_STEPS = (
     JOBS_003,
     BLOBS_002,
     REPLICAS_001,
+    APIS_002,
 )
