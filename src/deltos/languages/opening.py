@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.languages.table import detect
+from deltos.languages.table import PROSE_LANGUAGES, detect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,14 +31,13 @@ _PREAMBLE = (
     "<?php", "'use strict'", '"use strict"', "'use client'", '"use client"', "#ifndef", "#define", "#pragma", "#ifdef",
     "package ", "from __future__", "declare(strict_types", "namespace ", "<?xml", "defmodule ",
 )  # fmt: skip
-_PROSE = frozenset({"markdown", "restructuredtext", "text"})
 
 
 def opening_sentence(path: str, head: str) -> str:
     """The first sentence that a file says about itself, given its beginning; empty when it says nothing."""
     lines = [line[:_LONGEST_LINE] for line in head.split("\n", _MOST_LINES)[:_MOST_LINES]]
     language = detect(path, head[:200].encode())
-    if language is not None and language.name in _PROSE:
+    if language is not None and language.name in PROSE_LANGUAGES:
         return _title(lines)
     marks = (language.line_comments if language else ()) or _LINE_MARKS
     for comment in _comments(lines, marks):

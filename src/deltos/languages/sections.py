@@ -24,10 +24,8 @@ class _Heading(NamedTuple):
 
 
 def sections(language: str, lines: Sequence[str]) -> list[Definition]:
-    """The sections of a text in document order, each with those that it lies in; none in a language that has no rule
-    here."""
-    read = _READERS.get(language)
-    headings = list(read(lines)) if read else []
+    """The sections of a text in one of HEADED_LANGUAGES, in document order, each with those that it lies in."""
+    headings = list(_READERS[language](lines))
     ends = [len(lines)] * len(headings)
     containers: list[str] = []
     around: list[int] = []

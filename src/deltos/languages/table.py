@@ -359,6 +359,12 @@ LANGUAGES: tuple[Language, ...] = (
     Language("xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")),
 )
 
+# Texts for people.
+PROSE_LANGUAGES = frozenset({"asciidoc", "markdown", "restructuredtext", "text"})
+PROSE_EXTENSIONS = tuple(
+    each for language in LANGUAGES if language.name in PROSE_LANGUAGES for each in language.extensions
+)
+
 _CPP_HEADER = re.compile(
     rb"^[ \t\r\f\v]*(?:(?:class|namespace|template|using)\b|(?:public|private|protected):)|\bstd::|#include <[a-z_]+>",
     re.MULTILINE,

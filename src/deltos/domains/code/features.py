@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.paths import is_aside, is_built, is_changelog, is_prose, is_settings, telling_stem
+from deltos.languages.table import PROSE_LANGUAGES
 from deltos.text.rarity import idf
 from deltos.workspace.purpose import is_test
 
@@ -65,12 +66,11 @@ _BY_UNANSWERED_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_UNANSWERE
 _COVERAGE_COLUMN = OWN_FEATURES.index("file_coverage")
 _CHUNK_COVERAGE_COLUMN, _HEADING_COLUMN = OWN_FEATURES.index("chunk_coverage"), OWN_FEATURES.index("symbol_coverage")
 _PROSE_COLUMN, _ASIDE_COLUMN = OWN_FEATURES.index("is_prose"), OWN_FEATURES.index("is_aside")
-_MOST_OF_IT = 0.5  # the share of the question that prose has to have before it can stand alone
-_ALONE_COVERAGE = 0.5  # so much more of the question than any code has
-_HEADED_FROM = 0.7  # the share of the question that a heading has
+_LEAST_PROSE_COVERAGE = 0.5  # the share of the question that prose has to have before its penalty is lessened
+_MORE_THAN_CODE = 0.5  # with so much more of the question than any code has, prose has no penalty
+_LEAST_HEADING_COVERAGE = 0.7  # the share of the question that a heading has to have
 _LONG_QUERY_TERMS = 8  # from here on a query counts as long
 _PREFIX = 4  # characters that related words share at least
-_PROSE = frozenset({"markdown", "restructuredtext", "asciidoc", "text"})
 _DATA = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
 _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
 _NAMES_PER_TERM = 100  # a file may define thousands of names with one common word
@@ -100,7 +100,7 @@ class CandidateFile:
     is_near: bool = False  # one of the nearest in meaning
     is_spoken_for: bool = False  # one of those that similar commits say most for
     coverage: float = 0.0  # the share of the query's words that the file has, where it was described
-    beside_code: float = 1.0  # of prose: how far code says the same, so that it comes first
+    prose_penalty: float = 1.0  # of prose: 1 where code says the same, 0 where prose alone has the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def describe(
     """The features of all candidates of one query, in the order of FEATURES; `texts` are those of each corpus."""
     spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
     rows = [_own(candidate, query, spoken, weights, texts[candidate.corpus]) for candidate in candidates]
-    _spare_prose(candidates, rows, query)
+    _lessen_prose_penalties(candidates, rows, query)
     best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
     length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
     unanswered = 1 - max((row[_COVERAGE_COLUMN] for row in rows), default=0.0)
@@ -220,18 +220,18 @@ def describe(
     return rows
 
 
-def _spare_prose(candidates: Sequence[CandidateFile], rows: Sequence[list[float]], query: CodeQuery) -> None:
+def _lessen_prose_penalties(candidates: Sequence[CandidateFile], rows: Sequence[list[float]], query: CodeQuery) -> None:
     """Prose counts less beside code that says the same: not where it alone has the words, where a heading has them, or
     where somebody asks how to do something."""
     in_code = max((row[_CHUNK_COVERAGE_COLUMN] for row in rows if not row[_PROSE_COLUMN]), default=0.0)
     for candidate, row in zip(candidates, rows, strict=True):
         if row[_PROSE_COLUMN] and not is_changelog(candidate.file.path):
             covered = row[_CHUNK_COVERAGE_COLUMN]
-            alone = _above(covered, _MOST_OF_IT) * min(1.0, max(0.0, covered - in_code) / _ALONE_COVERAGE)
-            headed = _above(row[_HEADING_COLUMN], _HEADED_FROM) if len(query.terms) > 1 else 0.0
-            candidate.beside_code = 0.0 if query.asks_how else (1 - alone) * (1 - headed)
-            row[_PROSE_COLUMN] *= candidate.beside_code
-            row[_ASIDE_COLUMN] *= candidate.beside_code
+            alone = _above(covered, _LEAST_PROSE_COVERAGE) * min(1.0, max(0.0, covered - in_code) / _MORE_THAN_CODE)
+            headed = _above(row[_HEADING_COLUMN], _LEAST_HEADING_COVERAGE) if len(query.terms) > 1 else 0.0
+            candidate.prose_penalty = 0.0 if query.asks_how else (1 - alone) * (1 - headed)
+            row[_PROSE_COLUMN] *= candidate.prose_penalty
+            row[_ASIDE_COLUMN] *= candidate.prose_penalty
 
 
 def _above(share: float, least: float) -> float:
@@ -377,7 +377,7 @@ def _path_facts(path: str) -> _PathFacts:
 
 def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
     return (
-        float(file.language in _PROSE or is_prose(file.path)),
+        float(file.language in PROSE_LANGUAGES or is_prose(file.path)),
         float(file.language in _DATA),
         float(not file.language),
         math.log(1 + file.lines) / 10,

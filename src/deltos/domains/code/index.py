@@ -10,7 +10,7 @@ from deltos.domains.code.embedding import vectors_of
 from deltos.domains.code.head import head_of
 from deltos.domains.code.paths import path_words
 from deltos.embed.identity import model_identity
-from deltos.languages.sections import sections
+from deltos.languages.sections import HEADED_LANGUAGES, sections
 from deltos.store.code import ChunkRecord, ChunkVectors, DefinitionRecord, FileWords
 from deltos.text.words import shared_words, unique
 from deltos.workspace.extract import parse_file
@@ -95,7 +95,7 @@ def definitions_of(file: ParsedFile) -> Sequence[Definition]:
     if file.language is None:
         return ()
     if file.tree is None:
-        return sections(file.language.name, lines_of(file.data))
+        return sections(file.language.name, lines_of(file.data)) if file.language.name in HEADED_LANGUAGES else ()
     from deltos.languages.outline import outline  # deferred: needs the parser library
 
     return outline(file.language, file.tree, file.data)

@@ -140,7 +140,7 @@ def gather(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> Gat
     """What may answer a question in some projects, before it is described."""
     together = _statistics_across(corpora, query)
     found = Gathered(Weights(query, together.frequencies, together.chunk_count))
-    selecting = _selecting(together, query)
+    selecting = _selection_terms(together, query)
     least_near = _least_near([corpus.evidence.near for corpus in corpora])
     for number, corpus in enumerate(corpora):
         scale = total_weight(query, corpus.statistics(query).frequencies, corpus.statistics(query).chunk_count)
@@ -224,29 +224,29 @@ def _read_words(store: Code, candidates: Sequence[CandidateFile]) -> Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Selecting:
+class _SelectionTerms:
     """The terms, rarest first, that make a candidate alone, and those that do so in pairs."""
 
     alone: Sequence[str]
     paired: Sequence[str]
 
-    def within(self, statistics: Statistics) -> _Selecting:
+    def within(self, statistics: Statistics) -> _SelectionTerms:
         """Those of them that a project has; a term that is not paired with another one there selects nothing."""
         alone = [term for term in self.alone if term in statistics.frequencies]
         paired = [term for term in self.paired if term in statistics.frequencies]
-        return _Selecting(alone, paired if alone or len(paired) > 1 else [])
+        return _SelectionTerms(alone, paired if alone or len(paired) > 1 else [])
 
 
-def _selecting(statistics: Statistics, query: CodeQuery) -> _Selecting:
+def _selection_terms(statistics: Statistics, query: CodeQuery) -> _SelectionTerms:
     """What selects candidates: the rarest terms of a question, as common as they are in all projects together."""
     frequencies = statistics.frequencies
     most = MATCH_TERMS_OF_ISSUE if query.is_issue else MATCH_TERMS
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:most]
-    return _Selecting(*_divide(terms, frequencies, statistics.chunk_count))
+    return _SelectionTerms(*_divide(terms, frequencies, statistics.chunk_count))
 
 
 def _candidates(
-    store: Code, query: CodeQuery, scope: FileScope, selecting: _Selecting, scale: float
+    store: Code, query: CodeQuery, scope: FileScope, selecting: _SelectionTerms, scale: float
 ) -> list[CandidateFile]:
     alone, paired = selecting.alone, selecting.paired
     chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if alone or paired else []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.features import CandidateFile
-from deltos.domains.code.paths import is_prose
+from deltos.domains.code.paths import is_changelog, is_prose
+from deltos.languages.table import PROSE_LANGUAGES
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ _MENTIONED = 5.0
 _TEST_OR_PROSE = -2.0
 _NO_ANSWER = -6.0
 _MOST_NAMESAKES = 3  # a name that more files have means none of them
-_NOT_CODE = frozenset({"markdown", "restructuredtext", "asciidoc", "text", "json", "yaml", "toml", "xml", ""})
-_CHANGELOGS = ("changelog", "changes", "history", "news", "releases", "release_notes", "releasenotes")
+_NOT_CODE = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
 
 
 def judge_by_issue(
@@ -54,8 +54,7 @@ def _worth(candidate: CandidateFile, place: Place | None, query: CodeQuery) -> f
 
 def _is_about_the_project(path: str) -> bool:
     """Whether a file speaks about issues and releases: templates and changelogs repeat the words of any issue."""
-    name = path.rsplit("/", 1)[-1].lower()
-    return path.startswith(".github/") or "/.github/" in path or name.split(".")[0] in _CHANGELOGS
+    return path.startswith(".github/") or "/.github/" in path or is_changelog(path)
 
 
 def _mentioned(store: Code, places: Sequence[Place], scope: FileScope) -> Mapping[int, Place]:

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from deltos.languages.table import PROSE_EXTENSIONS
+
 if TYPE_CHECKING:
     from deltos.text.words import Words
 
@@ -28,8 +30,9 @@ _SETTINGS = re.compile(
     re.IGNORECASE,
 )
 
-_CHANGELOG_STEMS = frozenset({"changes", "changelog", "history", "news", "releases", "release_notes", "release-notes"})
-_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt")
+_CHANGELOG_STEMS = frozenset(
+    ("changes", "changelog", "history", "news", "releases", "releasenotes", "release_notes", "release-notes")
+)
 
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
@@ -59,12 +62,13 @@ def is_aside(path: str) -> bool:
 
 def is_prose(path: str) -> bool:
     """Whether the path is that of a text for people."""
-    return path.lower().endswith(_PROSE_SUFFIXES)
+    return path.lower().endswith(PROSE_EXTENSIONS)
 
 
 def is_changelog(path: str) -> bool:
     """Whether the path is that of a list of changes, which has the words of every one of them."""
-    return telling_stem(path)[0].lower().rstrip("0123456789.") in _CHANGELOG_STEMS
+    name = path.rsplit("/", 1)[-1].lower()
+    return name.split(".", 1)[0].rstrip("0123456789") in _CHANGELOG_STEMS
 
 
 def is_built(path: str) -> bool:

@@ -377,7 +377,7 @@ def _code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
         candidate, confidence = pair
         path = candidate.file.path
         if is_prose(path):
-            return confidence * (1.0 if query.about_prose else 1 - (1 - _PROSE_SHARE) * candidate.beside_code)
+            return confidence * (1.0 if query.about_prose else 1 - (1 - _PROSE_SHARE) * candidate.prose_penalty)
         share = _TEST_SHARE if is_test(path) and not query.about_tests else 1.0
         return confidence * share * (_PROSE_SHARE if query.asks_how else 1.0)
 
