@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.lines import UseLines, called, definition_line, first_sentence, outline_line
 from deltos.domains.graph.page import WIDTHS, Piece, cut_line
 from deltos.domains.graph.source import around
-from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses
+from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses, overriding_definitions
 from deltos.text.counts import counted
 from deltos.tool import Answer
 from deltos.workspace.purpose import is_test
@@ -32,6 +32,7 @@ _ANSWERED_TOGETHER = 5  # definitions that a pattern matches and that one answer
 _CONTEXT_SHOWN = 12
 _FILES_SHOWN = 12
 _LEFT_OUT_FILES = 8
+_OVERRIDING_SHOWN = 12
 _FEW = 6
 _NAMED = 3
 _UNRESOLVED = "of this language only definitions are known: search for the name"
@@ -85,7 +86,8 @@ def render_references(
         what = f"{definition_line(references.target.first, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
-    return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=_left_out(groups, limit))
+    last = "\n".join(filter(None, (_left_out(groups, limit), _overridden(references))))
+    return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=last)
 
 
 def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
@@ -97,6 +99,20 @@ def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
     named = ", ".join(f"{path} {number}" for path, number in counts[:_LEFT_OUT_FILES])
     more = f" and {len(counts) - _LEFT_OUT_FILES} more files" if len(counts) > _LEFT_OUT_FILES else ""
     return f"--- not shown: {named}{more} ---"
+
+
+def _overridden(found: FoundReferences) -> str:
+    """What overrides the target, by file, code first: the classes and their lines."""
+    uses = overriding_definitions(found)
+    if not uses:
+        return ""
+    files: dict[str, list[str]] = defaultdict(list)
+    for use in uses[:_OVERRIDING_SHOWN]:
+        files[use.path].append(f"{use.line} {use.label.rpartition('.')[0].rpartition('.')[2]}".rstrip())
+    named = "\n".join(f"{path} {', '.join(places)}" for path, places in files.items())
+    rest = len(uses) - _OVERRIDING_SHOWN
+    more = f"\n… {rest} more; get_impact lists what depends on it with these" if rest > 0 else ""
+    return f"--- overridden by {counted(len(uses), 'definition')} ---\n{named}{more}"
 
 
 def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: str) -> str:

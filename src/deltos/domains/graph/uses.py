@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.graph import ReferenceRow
 
 ALIAS = "alias"
+OVERRIDE = "override"
 BROKEN_IMPORT = "imported from where it is not"
 
 
@@ -35,7 +36,8 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Uses of one sort. `reason` says why they are not certain; empty for those that are."""
+    """Uses of one sort. `reason` says why they are not certain; empty for those that are. `is_through`: of another
+    definition, which may mean the target."""
 
     title: str
     uses: tuple[Use, ...]
@@ -47,15 +49,21 @@ def grouped_uses(found: FoundReferences) -> list[UseGroup]:
     """All uses of a target: certain ones, those through a base or an override, under another name, possible ones."""
     shown: set[tuple[str, int]] = set()
     direct = [row for row in found.certain if not found.via(row)]
+    through = [row for row in (*found.certain, *found.through) if row.origin != OVERRIDE]
     groups = [UseGroup("", _uses(direct, shown))]
-    for via in dict.fromkeys(filter(None, map(found.via, (*found.certain, *found.through)))):
-        rows = [row for row in (*found.certain, *found.through) if found.via(row) == via]
+    for via in dict.fromkeys(filter(None, map(found.via, through))):
+        rows = [row for row in through if found.via(row) == via]
         groups.append(UseGroup(_via_title(found, via, rows), _uses(rows, shown), is_through=True))
     groups.append(UseGroup("--- under another name (import … as) ---", _uses(found.aliased, shown)))
     for reason in dict.fromkeys(map(reason_of, found.possible)):
         rows = [row for row in found.possible if reason_of(row) == reason]
         groups.append(UseGroup(_possible_title(found, reason), _uses(rows, set()), reason))
     return [group for group in groups if group.uses]
+
+
+def overriding_definitions(found: FoundReferences) -> list[Use]:
+    """What overrides a target; it is not used there."""
+    return merged(row for row in found.through if row.origin == OVERRIDE)
 
 
 def reason_of(row: ReferenceRow) -> str:
@@ -89,7 +97,7 @@ def _uses(rows: Iterable[ReferenceRow], shown: set[tuple[str, int]]) -> tuple[Us
 
 
 def _kind(row: ReferenceRow) -> str:
-    return "override" if row.origin == "override" else row.kind
+    return OVERRIDE if row.origin == OVERRIDE else row.kind
 
 
 def _via_title(found: FoundReferences, via: str, rows: Sequence[ReferenceRow]) -> str:
