@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from deltos.excerpts import ShownBefore
 
 EXCERPT_CHARACTERS = 2_000  # of the code that is shown; of a longer definition, the lines around the answer
+# The same by the confidence of the best hit: where it is likely not what was asked for, and where it surely is.
+_UNSURE_CHARACTERS, _SURE_CHARACTERS = 1_000, 1_600
 MESSAGE_CHARACTERS = 600  # of the lines around a message: where it is raised is what was asked for
 LINE_CHARACTERS = 180  # of a hit that is told in one line, without its place and name
 # A concise answer is half as long as the full one: the first hits get as much of that as they can use, the others less.
@@ -144,12 +146,20 @@ def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
 def _in_full(answer: CodeAnswer, known: ShownBefore) -> list[_Shown]:
     """The leading hits with their code, unless the session knows it; the others in a line."""
     leading = answer.hits[: answer.leading]
-    room = MESSAGE_CHARACTERS if answer.is_message else EXCERPT_CHARACTERS
+    room = MESSAGE_CHARACTERS if answer.is_message else _excerpt_characters(answer)
     blocks = [_with_code(answer, hit, room // len(leading), known) for hit in leading]
     lines = [_in_a_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading :]]
     followed = len(blocks) if lines else len(blocks) - 1
     blocks[:followed] = [replace(each, block=f"{each.block}\n") for each in blocks[:followed]]
     return [*blocks, *lines]
+
+
+def _excerpt_characters(answer: CodeAnswer) -> int:
+    """How much code is worth showing: the less likely the best hit is what was asked for, the less of it."""
+    if answer.is_definition:
+        return EXCERPT_CHARACTERS
+    unsure = 1 - min(1.0, answer.hits[0].score)
+    return round(_SURE_CHARACTERS - (_SURE_CHARACTERS - _UNSURE_CHARACTERS) * unsure)
 
 
 def _with_code(
