@@ -57,6 +57,9 @@ def test_a_secret_is_replaced_by_its_kind_wherever_it_stands(kind: str, secret: 
     [
         ("postgres://app:s3cr3t@db:5432/app", "postgres://app:[redacted:connection-string]@db:5432/app"),
         ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted:password]"),
+        ("The staging password is hunter2 and it works", "The staging password is [redacted:password] and it works"),
+        ("the db password is now Qwerty99.", "the db password is now [redacted:password]."),
+        ("Das Passwort ist geheim7", "Das Passwort ist [redacted:password]"),
         ("password=Tr0ub4dor&3xyzzy", "password=[redacted:password]"),
         ("?password=Tr0ub4dor9x&user=bob", "?password=[redacted:password]&user=bob"),
         ("export API_TOKEN='ab4d'", "export API_TOKEN='[redacted:secret]'"),
@@ -89,6 +92,8 @@ def test_only_the_secret_part_is_taken_out(text: str, kept: str) -> None:
         "API_KEY=<your key here>",
         "api_key: your-api-key-here",
         "password: changeme",
+        "the password is sha256 hashed",
+        "the password is now required",
         "the key idea is to split long functions into smaller ones",
         "from django.contrib.auth.views import PasswordChangeDoneView",
         "key_salt = 'django.contrib.auth.tokens.PasswordResetTokenGenerator'",

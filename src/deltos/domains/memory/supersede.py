@@ -47,12 +47,14 @@ _BEFORE = (
 # What comes after it, in Japanese.
 _AFTER = ("ではなく", "じゃなくて", "をやめて", "の代わりに")
 _PARTICLES = frozenset("はをがにのも、。 ")
+# A time or a reason that follows it is not part of it.
+_TIME_OR_REASON = frozenset("since because as when after until from seit weil ab desde porque".split())
 _RETRACTIONS = ("changed my mind about ", "changed my mind on ", "habe es mir anders überlegt mit ")
 # "from A to B" replaces A only where something is changed.
 _CHANGING = ("change", "switch", "move", "migrat", "raise", "lower", "increas", "reduc", "bump", "went ", "go ")
 _SMALL_WORDS = PROSE_STOP_WORDS | frozenset(
     "we use used uses using take takes make makes keep keeps go goes put set have has get now also always must should "
-    "please never new every per one "
+    "please never new every per one instead rather longer since because "
     "der die das den dem ein eine einen und ist sind wird wir für von zu im in am um auf bei mit ab jetzt nicht mehr "
     "nehmen läuft bitte immer nie sondern statt "
     "el la los las un una de del y en es se por con para a al que no ya ahora usar usamos va van".split()
@@ -166,7 +168,9 @@ def _is_replaced(correction: _Correction, text: str) -> bool:
         return len(shared) > _LEAST_SHARED  # the same unit, and two words of the matter beside it
     # Bigrams over the borders of words are shared by chance alone.
     share = _SHARE_OF_TOPIC if all(map(str.isascii, shared)) else _SHARE_OF_BIGRAMS
-    return len(shared) >= _LEAST_SHARED and len(shared) > share * min(len(correction.topic), len(topic))
+    if len(shared) >= _LEAST_SHARED and len(shared) > share * min(len(correction.topic), len(topic)):
+        return True
+    return bool(topic) and topic <= correction.topic  # it says nothing else
 
 
 def _corrections(text: str) -> Iterator[_Correction]:
@@ -221,7 +225,13 @@ def _following(lowered: str, markers: Iterable[str], *, words: int) -> Iterator[
             continue
         end = next((at for at, letter in enumerate(after) if letter in _CLAUSE_ENDS), len(after))
         clause = after[:end]
-        yield clause[:_REPLACED_CHARACTERS] if not marker.isascii() else " ".join(clause.split()[:words])
+        yield clause[:_REPLACED_CHARACTERS] if not marker.isascii() else " ".join(_phrase(clause)[:words])
+
+
+def _phrase(clause: str) -> list[str]:
+    """The words of a clause up to one that begins a time or a reason."""
+    words = clause.split()
+    return words[: next((at for at, word in enumerate(words) if at and word in _TIME_OR_REASON), len(words))]
 
 
 def _sentences(text: str) -> list[str]:

@@ -137,6 +137,12 @@ def is_chosen(value: str) -> bool:
     return len(value) > 7 and not value.islower() and re.search(_SIGN_BETWEEN_LETTERS, value) is not None
 
 
+def is_word_with_digits(value: str) -> bool:
+    """Whether a value is a word that ends with digits, `hunter2`, and no name of a method or an encoding."""
+    word = value.rstrip("0123456789")
+    return len(value) >= 6 and len(word) >= 4 and word != value and word.isalpha() and not re.fullmatch(_KNOWN, value)
+
+
 def is_mixed_case(value: str) -> bool:
     """Whether a value of letters changes their case as often as drawn ones do; words in camelCase rarely get there."""
     return len(value) >= 8 and len(_UPPER.findall(value)) >= 3 and len(_LOWER.findall(value)) >= 3 and value.isalpha()

@@ -18,6 +18,7 @@ from deltos.domains.memory.secrets.looks import (
     is_random_beside_a_name,
     is_secretive,
     is_type_name,
+    is_word_with_digits,
     is_word_like,
 )
 from deltos.domains.memory.secrets.spans import WORD_END, SecretSpan, line_around, offsets, past_blanks, run_end
@@ -78,7 +79,8 @@ _QUALIFIERS = frozenset(
     header first second literal hash""".split()
 )
 _SIGNS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
-_VERBS = frozenset("is was were be to are as of now =".split())
+_VERBS = frozenset("is was were be to are as of now = ist lautet es".split())
+_ADVERBS = frozenset("now currently still just simply again jetzt ahora".split())  # between a verb and the value
 _PROSE_STOP = re.compile(r"[\n.;=|<>{}()\"'`]")
 _VALUE_STOP = re.compile(r"[\s\"'`<>,;&()\[\]{}|]")
 _ANNOTATION = re.compile(r"[\w.\[\], |?&<>]*+")
@@ -196,7 +198,9 @@ def _past_verb(text: str, at: int) -> int:
     for word in phrase.split(" "):
         place += len(word) + 1
         if word.rstrip(":") in _VERBS and place > 2:
-            return at + place if not word.endswith(":") else at + place - 1
+            following = phrase[place:].partition(" ")[0]
+            skipped = len(following) + 1 if following in _ADVERBS and phrase[place + len(following) :].strip() else 0
+            return at + place + skipped if not word.endswith(":") else at + place - 1
     return 0
 
 
@@ -298,7 +302,9 @@ def _is_set(text: str, start: int, value: Value) -> bool:
 def _is_password(text: str, start: int, value: Value) -> bool:
     plain = value.text
     if value.lead in (" ", "is", "line", "flag"):
-        return is_secretive(plain) or (is_chosen(plain) and not is_code(plain))
+        if is_secretive(plain) or (is_chosen(plain) and not is_code(plain)):
+            return True
+        return value.lead == "is" and is_word_with_digits(plain)
     if len(plain) < 4 or is_type_name(plain):
         return False
     if value.quoted:
