@@ -18,8 +18,8 @@ from deltos.domains.memory.secrets.looks import (
     is_random_beside_a_name,
     is_secretive,
     is_type_name,
-    is_word_with_digits,
     is_word_like,
+    is_word_with_digits,
 )
 from deltos.domains.memory.secrets.spans import WORD_END, SecretSpan, line_around, offsets, past_blanks, run_end
 from deltos.text.identifiers import ASCII_PART
