@@ -64,6 +64,7 @@ def test_nothing_and_help_show_the_help_and_each_command_has_its_own(capsys: pyt
         (["serach", "x"], "Unknown command: serach. Did you mean search? See `deltos help`."),
         (["code", "serach"], "Unknown command: serach. Did you mean search? See `deltos help code`."),
         (["help", "memry"], "Unknown command: memry. Did you mean memory? See `deltos help`."),
+        (["memory", "remember", "x"], "Unknown command: remember. Did you mean add? See `deltos help memory`."),
         (["token", "create", "x", "--scope", "wirte"], "Unknown --scope: wirte. Did you mean write?"),
         (["code", "search", "x", "--limit", "0"], "give a whole number, 1 to 50, not '0'"),
         (["code", "search", "x", "--limit", "51"], "give a whole number, 1 to 50, not '51'"),

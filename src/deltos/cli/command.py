@@ -46,11 +46,39 @@ class CommandParser(argparse.ArgumentParser):
         import difflib  # deferred: only those who mistype need it
 
         known = [str(choice) for choice in action.choices]
-        near = difflib.get_close_matches(str(value), known, n=1)
+        other = _OTHER_NAMES.get(str(value).lower().replace("_", "-"), ())
+        near = [name for name in other if name in known] or difflib.get_close_matches(str(value), known, n=1)
         what = "command" if isinstance(action, argparse._SubParsersAction) else "/".join(action.option_strings)  # noqa: SLF001
         told = f"Unknown {what or action.metavar or action.dest}: {str(value)[:_SHOWN_CHARACTERS]}"
         meant = f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(known)}."
         raise argparse.ArgumentError(None, f"{told}. {meant}")
+
+
+# What tools, other programs and habit call a verb.
+_OTHER_NAMES = {
+    "remember": ("add",),
+    "save": ("add",),
+    "recall": ("search",),
+    "query": ("search",),
+    "find": ("search", "find"),
+    "get": ("show",),
+    "fetch": ("show",),
+    "endpoints": ("show",),
+    "get-api-endpoints": ("show",),
+    "delete": ("remove", "forget"),
+    "rm": ("remove", "forget"),
+    "ls": ("list",),
+    "add-source": ("add",),
+    "list-sources": ("list",),
+    "references": ("refs",),
+    "find-references": ("refs",),
+    "find-symbol": ("find",),
+    "get-context": ("context",),
+    "get-impact": ("impact",),
+    "detect-circular": ("cycles",),
+    "circular": ("cycles",),
+    "get-stats": ("stats",),
+}
 
 
 @dataclass(frozen=True, slots=True)
