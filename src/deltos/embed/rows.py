@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     import numpy.typing as npt
 
@@ -64,25 +64,40 @@ class RowsInStep(Generic[Rows]):
         self._guard = threading.Lock()
         self._rows: Rows | None = None
         self._writes = 0
+        self._changes = 0
+        self._found_in_step = threading.local()
 
     def refreshed(
-        self, since: Callable[[int], Rows], count: Callable[[], int], numbers: Callable[[], Iterable[int]]
+        self,
+        since: Callable[[int], Rows],
+        count: Callable[[], int],
+        numbers: Callable[[], Iterable[int]],
+        version: Hashable | None = None,
     ) -> Rows:
         """The rows as they are stored now.
 
-        `since` reads those that were written after a number, `count` and `numbers` tell of all writes.
+        `since` reads those that were written after a number, `count` and `numbers` tell of all writes. Nothing is asked
+        where this thread has found the same rows in step with the same `version` of the store.
         """
         with self._guard:
             known = self._rows
+            if known is not None and version is not None and self._in_step() == (version, self._changes):
+                return known
             new = since(int(known.numbers[-1]) if known is not None and len(known) else 0)
             new_writes = _writes(new)
             # What is new comes after the last one known; a count that differs means that some were deleted.
             if known is not None and count() != self._writes + new_writes:
                 known = known.kept(np.isin(known.numbers, np.fromiter(numbers(), np.int64)))
                 self._writes = _writes(known)
-            self._rows = new if known is None else known.with_more(new)
+            rows = new if known is None else known.with_more(new)
+            self._changes += rows is not self._rows
+            self._rows = rows
             self._writes += new_writes
-            return self._rows
+            self._found_in_step.at = version, self._changes
+            return rows
+
+    def _in_step(self) -> object:
+        return getattr(self._found_in_step, "at", None)
 
 
 def _writes(rows: VectorRows) -> int:

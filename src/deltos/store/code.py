@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.version import Version
+
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
@@ -119,6 +121,9 @@ class Code(Protocol):
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Several reads that see one state, whatever is written meanwhile."""
+
+    def version(self) -> Version:
+        """What tells the state that this thread reads from every other."""
 
     def chunk_count(self) -> int:
         """How many chunks there are."""

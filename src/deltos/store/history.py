@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.version import Version
+
 # A commit with more files is a sweep: it tells nothing about any one of them, nor that they belong together.
 MAX_RELATED_FILES = 30
 # How many of the latest commits of a file give it words, and how many are counted for what changes together.
@@ -100,6 +102,9 @@ class HistoryTotals:
 
 class FileHistory(Protocol):
     """What history tells about files."""
+
+    def version(self) -> Version:
+        """What tells the state that this thread reads from every other."""
 
     def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         """What is known about files; those without history are left out."""

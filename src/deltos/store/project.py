@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -93,6 +93,28 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """What an index says of itself, all of one state. `is_complete`: it was indexed to the end at least once;
+    `synced_at` changes whenever files are compared with the disk and written; `indexers` are those that made it, with
+    their versions; `notes` are what the list of files lacks; `failures` what could not be read."""
+
+    is_complete: bool = False
+    synced_at: str = ""
+    indexers: str = ""
+    notes: tuple[str, ...] = ()
+    failures: tuple[FailedFile, ...] = ()
+
+    @classmethod
+    def of(cls, recorded: Mapping[str, str], failures: Iterable[FailedFile]) -> IndexFacts:
+        """The facts that were recorded by `FACT_KEYS`."""
+        complete, synced_at, indexers, notes = (recorded.get(key, "") for key in FACT_KEYS)
+        return cls(bool(complete), synced_at, indexers, tuple(notes.splitlines()), tuple(failures))
+
+
+FACT_KEYS = ("complete", "synced_at", "indexers", "notes")
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectTotals:
     """How much a project file holds."""
 
@@ -111,6 +133,9 @@ class ProjectFiles(Protocol):
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
         """What indexed files say, by path, as UTF-8; those whose content is not kept are left out."""
+
+    def facts(self) -> IndexFacts:
+        """What the index says of itself now: what every answer has to know first, read at once."""
 
     def meta(self, key: str) -> str:
         """A recorded fact; empty when it was never recorded."""

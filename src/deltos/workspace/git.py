@@ -240,12 +240,12 @@ def stop_all() -> None:
 def find_git(project: Path) -> str:
     """The path of the git program; empty without one. Nothing inside the project counts, nor a relative folder."""
     names = ("git.exe", "git.com") if os.name == "nt" else ("git",)
-    for folder in map(Path, os.environ.get("PATH", os.defpath).split(os.pathsep)):
-        if not folder.is_absolute() or folder.is_relative_to(project):
-            continue
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         for name in names:
-            if os.access(folder / name, os.X_OK) and (folder / name).is_file():
-                return str(folder / name)
+            if os.access(f"{folder}{os.sep}{name}", os.X_OK):
+                place = Path(folder, name)
+                if place.is_absolute() and not place.is_relative_to(project) and place.is_file():
+                    return str(place)
     return ""
 
 

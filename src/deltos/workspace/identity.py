@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,7 +17,6 @@ from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from deltos.workspace.repository import Repository
 
@@ -29,11 +30,11 @@ _ROOT_COMMITS: dict[tuple[Path, tuple[object, ...]], str] = {}  # by git folder 
 def find_root(folder: Path) -> Path:
     """The real path of an existing folder."""
     try:
-        root = folder.resolve()
+        root = Path(os.path.realpath(folder))
         if root.is_dir():
             return root
         exists = root.exists()
-    except (OSError, RuntimeError, ValueError):  # a name that is too long, a loop of links, a zero byte
+    except (OSError, ValueError):  # a name that is too long, a zero byte
         exists = False
     if exists:
         raise NoSuchFolder(f"Not a folder: {told(str(folder))}", hint="Give the folder that contains the file.")

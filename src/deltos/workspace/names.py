@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ def names_of(roots: Iterable[Path]) -> dict[Path, str]:
     open_roots, length = list(dict.fromkeys(roots)), 1
     while open_roots:
         ends = {root: "/".join(root.parts[-length:]) for root in open_roots}
-        taken = list(ends.values())
-        done = {root: end for root, end in ends.items() if taken.count(end) == 1 or length >= len(root.parts)}
+        taken = Counter(ends.values())
+        done = {root: end for root, end in ends.items() if taken[end] == 1 or length >= len(root.parts)}
         names |= done
         open_roots = [root for root in open_roots if root not in done]
         length += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.confinement import with_confinement
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
     from deltos.model import Project
     from deltos.store.jobs import JobRow, Jobs
-    from deltos.store.project import FailedFile, ProjectStore
+    from deltos.store.project import FailedFile, IndexFacts, ProjectStore
     from deltos.workspace.indexer import Follower, Indexer
     from deltos.workspace.walk import WalkedFiles
 
@@ -107,7 +107,7 @@ class ProjectIndex:
     def is_complete(self) -> bool:
         """Whether it was indexed to the end at least once, as far as can be read."""
         try:
-            return bool(self.store.meta("complete"))
+            return self.store.facts().is_complete
         except StoreError:
             return False
 
@@ -117,7 +117,7 @@ class ProjectIndex:
         if self._background is not None:
             # One that came first is about to end, one that came second has nothing to do: neither is news afterwards.
             self._background.wait(OTHER_PROCESS_SECONDS, progress or Silent())
-        report.notes = self._news()
+        report.notes = self._news(self.store.facts())
         return report
 
     def queue(self, *, force: bool = False) -> JobRow | None:
@@ -131,7 +131,7 @@ class ProjectIndex:
 
     def is_behind(self) -> bool:
         """Whether the disk or the repository has something that the index has not, and that was not said before."""
-        if not self.is_complete or self._needs_sync():
+        if not self.is_complete or self._needs_sync(self.store.facts()):
             return True
         follower = self._follower
         if follower is None or not follower.is_behind(self.project, self.store, at_once=True):
@@ -177,38 +177,42 @@ class ProjectIndex:
         `wait_seconds` is how long a first index may take before the answer comes from what is ready. `at_once` compares
         with the disk however short ago that was done: somebody has seen a change. `files_alone` as in `answer`.
         """
-        if not has_checkout(self.project.root, self.store) and self.store.meta("complete"):
-            freshness = Freshness(complete=True, notes=self._news())  # workers see its files, and look at them
-        elif self._jobs is not None:
-            seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
-            freshness = self._ask_workers(self._jobs, progress or Silent(), seconds, at_once=at_once)
-        elif not self.store.meta("complete"):
-            seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
-            freshness = self._await_first_index(progress or Silent(), seconds, files_alone=files_alone)
-        else:
-            freshness = self._compare(progress or Silent(), at_once=at_once)
-        return replace(freshness, failures=tuple(self.store.failures()))
+        facts = self.store.facts()
+        seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
+        if facts.is_complete and not has_checkout(self.project.root, self.store):
+            return self._fresh(facts)  # workers see its files, and look at them
+        if self._jobs is not None:
+            return self._ask_workers(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
+        if not facts.is_complete:
+            return self._await_first_index(progress or Silent(), seconds, files_alone=files_alone)
+        return self._compare(facts, progress or Silent(), at_once=at_once)
 
-    def _ask_workers(self, jobs: Jobs, progress: Progress, wait_seconds: float, *, at_once: bool) -> Freshness:
+    def _fresh(self, facts: IndexFacts, *notes: str) -> Freshness:
+        """What is said of an index with these facts; the notes come after those that it has itself."""
+        return Freshness(facts.is_complete, (*self._news(facts), *notes), facts.failures)
+
+    def _ask_workers(
+        self, jobs: Jobs, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
+    ) -> Freshness:
         """Queue what is missing, wait a while for it, and say truthfully what is not there yet."""
-        if not self.store.meta("complete"):
+        if not facts.is_complete:
             asked = jobs.find(self._order())
             if asked is None or asked.state == WAITING:
                 asked = jobs.add(self._order(), is_waited_for=True)
             job = self._await_worker(jobs, asked, progress, wait_seconds)
-            if self.store.meta("complete"):
-                return Freshness(complete=True, notes=self._news())
+            facts = self.store.facts()
+            if facts.is_complete:
+                return self._fresh(facts)
             known = f"this answer knows {counted(self.store.file_count(), 'file')}. Ask again for the rest."
-            note = f"Note: the project is not indexed yet: {self._standing(jobs, job)}; {known}"
-            return Freshness(complete=False, notes=(*self._news(), note))
-        if not (at_once or self._watch.is_due()) or not self._watch.sees_change():
-            return Freshness(complete=True, notes=self._news())
+            return self._fresh(facts, f"Note: the project is not indexed yet: {self._standing(jobs, job)}; {known}")
+        if not (at_once or self._watch.is_due()) or not self._watch.sees_change(facts.synced_at):
+            return self._fresh(facts)
         asked = jobs.add(self._order(), is_waited_for=True)
         job = self._await_worker(jobs, asked, progress, OTHER_PROCESS_SECONDS)
-        if not self._watch.sees_change():
-            return Freshness(complete=True, notes=self._news())
-        note = f"Note: very recent edits may be missing: {self._standing(jobs, job)}."
-        return Freshness(complete=True, notes=(*self._news(), note))
+        facts = self.store.facts()
+        if not self._watch.sees_change(facts.synced_at):
+            return self._fresh(facts)
+        return self._fresh(facts, f"Note: very recent edits may be missing: {self._standing(jobs, job)}.")
 
     def _await_worker(self, jobs: Jobs, asked: JobRow, progress: Progress, seconds: float) -> JobRow | None:
         """Wait for a job as long as a worker may come to do it; what is known of it then, None if it is done."""
@@ -231,17 +235,19 @@ class ProjectIndex:
         alive = "" if jobs.has_worker() else f"; {_NO_WORKER}"
         return f"{job.told()} is {job.state}{failed}{alive}"
 
-    def _compare(self, progress: Progress, *, at_once: bool) -> Freshness:
+    def _compare(self, facts: IndexFacts, progress: Progress, *, at_once: bool) -> Freshness:
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
             # Of several calls, the first absorbs the change; the others do not wait for a file that takes long to read.
-            if not self._turn.acquire(timeout=OTHER_CALL_SECONDS):
-                return Freshness(complete=True, notes=(*self._news(), _BEING_REINDEXED))
+            if not self._turn.acquire(blocking=False):
+                if not self._turn.acquire(timeout=OTHER_CALL_SECONDS):
+                    return self._fresh(self.store.facts(), _BEING_REINDEXED)
+                facts = self.store.facts()  # the other call may have written
             try:
-                if self._needs_sync():
+                if self._needs_sync(facts):
                     return self._absorb_changes(progress)
             finally:
                 self._turn.release()
-        return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
+        return self._fresh(facts, *self._background_notes())
 
     def catch_up(
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
@@ -268,19 +274,18 @@ class ProjectIndex:
                 run.stop()
         self.store.close()
 
-    def _news(self) -> tuple[str, ...]:
+    def _news(self, facts: IndexFacts) -> tuple[str, ...]:
         """What happened to the index file itself and was not told yet, and what the list of files lacks."""
-        lacking = (*self.store.meta("notes").splitlines(), *self.store.notes)
+        lacking = (*facts.notes, *self.store.notes)
         aside = self.store.set_aside
         if not aside or aside == self._told_of:
             return lacking
         self._told_of = aside
         return (f"Note: the index was damaged; it was moved to {aside} and built anew.", *lacking)
 
-    @property
-    def _indexers(self) -> tuple[Indexer, ...]:
+    def _indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
         """Who writes: those that made the index, where it is to be kept as it is."""
-        return self._kept if self._kept and self.store.meta("indexers") == versions(self._kept) else self._own_indexers
+        return self._kept if self._kept and facts.indexers == versions(self._kept) else self._own_indexers
 
     def _index(self, progress: Progress, *, force: bool) -> SyncReport:
         with self._sole_indexer(progress) as held:
@@ -289,13 +294,14 @@ class ProjectIndex:
             return self._carry_out(self._plan(force=force), progress)
 
     def _plan(self, *, force: bool = False) -> Plan:
-        is_first = not self.store.meta("complete")
+        facts = self.store.facts()
+        is_first, indexers = not facts.is_complete, self._indexers(facts)
         if self.workers is not None and is_first:
-            warm_up(self.project.root, self._indexers, self.workers)  # it starts while the folder is walked
+            warm_up(self.project.root, indexers, self.workers)  # it starts while the folder is walked
         if is_first and not self.store.meta("root"):
             self._record_root(str(self.project.root))
         try:
-            return make_plan(self.project, self.store, self._indexers, force=force)
+            return make_plan(self.project, self.store, indexers, force=force)
         except NothingToIndex:
             if is_first:
                 self._record_root("")
@@ -311,28 +317,28 @@ class ProjectIndex:
             plan,
             self.project,
             self.store,
-            self._indexers,
+            self._indexers(self.store.facts()),
             progress=progress,
             workers=self.workers,
             when_written=self._files_written.set,
         )
 
-    def _needs_sync(self) -> bool:
-        return self._watch.sees_change() or self.store.meta("indexers") != versions(self._indexers)
+    def _needs_sync(self, facts: IndexFacts) -> bool:
+        return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._indexers(facts))
 
     def _absorb_changes(self, progress: Progress) -> Freshness:
         """Index few changes at once, many in the background."""
         with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
             if not held:
-                return Freshness(complete=True, notes=(*self._news(), _BEING_REINDEXED))
+                return self._fresh(self.store.facts(), _BEING_REINDEXED)
             plan = self._plan()
             # Within the call, so that an answer right after an edit already knows it.
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
                 self._carry_out(plan, progress)
                 self._background = None
-                return Freshness(complete=True, notes=self._news())
+                return self._fresh(self.store.facts())
         self._run_in_background().wait(POLL_SECONDS, progress)
-        return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
+        return self._fresh(self.store.facts(), *self._background_notes())
 
     @contextmanager
     def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
@@ -368,15 +374,14 @@ class ProjectIndex:
             background.wait(min(SETTLE_SECONDS, wait_seconds), progress)
         if background.failure is not None:
             raise background.failure
-        if self.store.meta("complete"):
-            return Freshness(complete=True, notes=self._news())
+        facts = self.store.facts()
+        if facts.is_complete:
+            return self._fresh(facts)
         if self._files_written.is_set():
-            note = _FILES_AS_THEY_WERE if files_alone else _BEING_RESOLVED
-            return Freshness(complete=False, notes=(*self._news(), note))
+            return self._fresh(facts, _FILES_AS_THEY_WERE if files_alone else _BEING_RESOLVED)
         ready = self.store.file_count()
         known = f"this answer knows {counted(ready, 'file')}. Ask again for the rest."
-        note = f"Note: the first index is still being built; {known}"
-        return Freshness(complete=False, notes=(*self._news(), note))
+        return self._fresh(facts, f"Note: the first index is still being built; {known}")
 
     def _run_in_background(self) -> BackgroundRun:
         with self._starting:
@@ -394,7 +399,7 @@ class ProjectIndex:
     def _follow(self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False) -> None:
         """Let the follower catch up in the background where it is behind; files come first."""
         follower = self._follower
-        if follower is None or not self.store.meta("complete") or not has_checkout(self.project.root, self.store):
+        if follower is None or not self.store.facts().is_complete or not has_checkout(self.project.root, self.store):
             return
         with self._starting:
             if self._following is not None and self._following.running:

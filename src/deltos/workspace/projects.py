@@ -57,11 +57,6 @@ class Projects:
         """The index of the project in `folder`."""
         check_folder(folder)
         root = self._root(folder)
-        if root in (Path(root.anchor), Path.home()):
-            raise BadArgument(
-                f"{told(str(root))} is not a project",
-                hint="Call set_working_directory with the folder of your repository.",
-            )
         with self._lock:
             if root not in self._open:
                 self._open[root] = self._index(root)
@@ -101,6 +96,11 @@ class Projects:
             self.workspaces.close()
 
     def _index(self, root: Path) -> ProjectIndex:
+        if root in (Path(root.anchor), Path.home()):
+            raise BadArgument(
+                f"{told(str(root))} is not a project",
+                hint="Call set_working_directory with the folder of your repository.",
+            )
         return ProjectIndex(
             self.identified(root),
             self.stores.store_of(root),

@@ -37,19 +37,18 @@ class Watch:
         """Whether the last comparison is long enough ago, given what it cost."""
         return time.monotonic() >= self._next_look
 
-    def sees_change(self) -> bool:
-        """Whether any known file or folder has another stamp than when it was indexed."""
+    def sees_change(self, synced_at: str) -> bool:
+        """Whether any known file or folder has another stamp than in the index that was written then."""
         started = time.thread_time()
-        self._load()
+        self._load(synced_at)
         changed = self._folder_changed() or self._file_changed()
         cost = time.thread_time() - started
         pause = 0.0 if cost <= FREE_SECONDS else min(MAX_PAUSE_SECONDS, cost * SHARE)
         self._next_look = time.monotonic() + pause
         return changed
 
-    def _load(self) -> None:
+    def _load(self, synced_at: str) -> None:
         """Read the stamps of the index, unless it is still the one that was read last."""
-        synced_at = self._store.meta("synced_at")
         if synced_at == self._loaded:
             return
         self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folders().items()]

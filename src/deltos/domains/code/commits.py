@@ -110,6 +110,7 @@ def commits_like(history: FileHistory, terms: Sequence[str]) -> SimilarCommits |
         lambda number: _CommitRows.of(history.vectors_since(model.identity, number), model.dimensions),
         lambda: history.vector_count(model.identity),
         lambda: history.vector_numbers(model.identity),
+        history.version(),
     )
     vector = vector_of(" ".join(terms))
     cosines = rows.nearest(vector) if len(rows) and vector.any() else {}

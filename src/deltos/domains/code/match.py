@@ -187,7 +187,7 @@ def _least_near(similarities: Sequence[ChunkSimilarities | None]) -> float:
     known = [near for near in similarities if near]
     if len(known) < 2:
         return -math.inf
-    best = sorted((value for near in known for value in near.highest(NEAR_CANDIDATES)), reverse=True)
+    best = sorted((value for near in known for value in near.highest(NEAR_CANDIDATES).tolist()), reverse=True)
     return best[:_NEAR_CHUNKS][-1]
 
 
@@ -265,10 +265,10 @@ def _join_near(
 ) -> list[tuple[float, CandidateFile]]:
     """Add the files that are near in meaning to the candidates; those that may be described, best first, each with
     how near it is."""
-    if similarities.highest(1)[0] < least:
+    if similarities.nearest < least:
         return []
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
-    nearest = [near for near in similarities.nearest_files(NEAR_CANDIDATES, among) if near.similarity >= least]
+    nearest = similarities.nearest_files(NEAR_CANDIDATES, among, at_least=least)
     known = {candidate.file.id: candidate for candidate in candidates}
     new = store.files([near.file_id for near in nearest if near.file_id not in known])
     candidates += [known.setdefault(file.id, CandidateFile(file)) for file in new]
@@ -305,7 +305,7 @@ def _is_secondary(path: str, query: CodeQuery) -> bool:
 
 def _tell_similarities(candidates: Sequence[CandidateFile], similarities: ChunkSimilarities, usual: Usual) -> None:
     """Give each candidate its nearest chunks, and how near they are."""
-    nearest = similarities.of_files({candidate.file.id for candidate in candidates})
+    nearest = similarities.of_files(candidate.file.id for candidate in candidates)
     for candidate in candidates:
         if near := nearest.get(candidate.file.id):
             candidate.near_chunks, candidate.similarity = near.chunk_ids, near.similarity

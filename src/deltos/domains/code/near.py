@@ -13,15 +13,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from deltos.domains.code.usual import Usual
+from deltos.domains.code.usual import usual_of
 from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, products
 from deltos.embed.static import shared_model
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from deltos.domains.code.usual import Usual
     from deltos.embed.protocol import Vectors
     from deltos.store.code import Code, FileVectors
 
@@ -69,45 +70,72 @@ class _ChunkRows(VectorRows):
             np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]),
         )
 
+    def spans(self) -> dict[int, slice]:
+        """Where the chunks of each file stand: together, as they were written."""
+        starts = np.flatnonzero(np.diff(self.file_ids, prepend=-1))
+        ends = np.append(starts[1:], len(self.file_ids))
+        files = self.file_ids[starts].tolist()
+        return dict(zip(files, map(slice, starts.tolist(), ends.tolist()), strict=True))
+
 
 class ChunkSimilarities:
     """How near every chunk is to one question; values are cosines, rough ones for those far away in large projects."""
 
-    def __init__(self, rows: _ChunkRows, vector: Vectors) -> None:
+    def __init__(self, rows: _ChunkRows, spans: Mapping[int, slice], vector: Vectors) -> None:
+        """`spans` tells where the chunks of each file stand."""
         self._rows = rows
+        self._spans = spans
         self._vector = vector
         self._is_rough = len(rows) > MOST_COMPARED_WHOLE
         part = rows.coarse if self._is_rough else rows.vectors
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
+        self.nearest = float(self._values.max())
         # What is usual in this project: a similarity says little until it is compared with those of other chunks.
         usual = self._exact(np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))) if self._is_rough else self._values
-        self.usual = Usual(float(usual.mean()), float(usual.std()) + 1e-6, len(rows))
+        self.usual = usual_of(usual, len(rows))
 
-    def highest(self, count: int) -> list[float]:
-        """The highest similarities, best first."""
+    def highest(self, count: int) -> Vectors:
+        """The highest similarities, in any order."""
         most = min(count, len(self._values))
-        return sorted(np.partition(self._values, len(self._values) - most)[-most:].tolist(), reverse=True)
+        highest: Vectors = np.partition(self._values, len(self._values) - most)[-most:]
+        return highest
 
-    def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearFile]:
+    def nearest_files(
+        self, count: int, among: Collection[int] | None = None, at_least: float = -np.inf
+    ) -> list[NearFile]:
         """The files with the nearest chunks, best first, none that is far; only those with the ids, if given."""
-        values = self._values
+        values, at_least = self._values, max(at_least, _LEAST_SIMILARITY)
         if among is not None:
             values = np.where(np.isin(self._rows.file_ids, list(among)), values, -np.inf)
         most = min(_KEPT_OF_COARSE, len(values))
         places = np.argpartition(-values, most - 1)[:most]
-        best = self._best_per_file(places[np.isfinite(values[places])])
+        # Rough values are not what they are compared with in the end.
+        places = places[values[places] >= (-np.finfo(np.float32).max if self._is_rough else at_least)]
+        best = self._best_per_file(places) if len(places) else {}
         nearest = sorted(best.values(), key=lambda near: (-near.similarity, near.file_id))[:count]
-        return [near for near in nearest if near.similarity >= _LEAST_SIMILARITY]
+        return [near for near in nearest if near.similarity >= at_least]
 
-    def of_files(self, file_ids: Collection[int]) -> dict[int, NearFile]:
+    def of_files(self, file_ids: Iterable[int]) -> dict[int, NearFile]:
         """The nearest chunks of each file that has some."""
-        return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
+        return {file_id: self._nearest_of(file_id) for file_id in file_ids if file_id in self._spans}
 
-    def deviations_of(self, chunk_ids: Collection[int], usual: Usual) -> dict[int, float]:
-        """By how many standard deviations each chunk is nearer than what is usual."""
-        places = np.flatnonzero(np.isin(self._rows.chunk_ids, list(chunk_ids)))
+    def _nearest_of(self, file_id: int) -> NearFile:
+        span = self._spans[file_id]
+        values = self._exact(span) if self._is_rough else self._values[span]
+        order = np.argsort(-values, kind="stable")[:_CHUNKS_PER_FILE]
+        chunks = self._rows.chunk_ids[span][order]
+        return NearFile(file_id, tuple(chunks.tolist()), float(values[order[0]]))
+
+    def deviations_of(self, file_id: int, chunk_ids: Collection[int], usual: Usual) -> dict[int, float]:
+        """By how many standard deviations each of a file's chunks is nearer than what is usual."""
+        span = self._spans.get(file_id)
+        if span is None:
+            return {}
+        first = int(self._rows.chunk_ids[span.start])  # they count up
+        known = [each for each in chunk_ids if 0 <= each - first < span.stop - span.start]
+        places = np.array(known, np.int64) - first + span.start
         values = (self._exact(places) - usual.mean) / usual.deviation
-        return dict(zip(self._rows.chunk_ids[places].tolist(), values.tolist(), strict=True))
+        return dict(zip(known, values.tolist(), strict=True))
 
     def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearFile]:
         """The nearest chunks of each file among some places, the nearest file first."""
@@ -125,7 +153,7 @@ class ChunkSimilarities:
             )
         }
 
-    def _exact(self, places: npt.NDArray[np.int64]) -> Vectors:
+    def _exact(self, places: npt.NDArray[np.int64] | slice) -> Vectors:
         """The cosines of some chunks in all dimensions."""
         values: Vectors = products(self._rows.vectors[places], self._vector) / self._rows.lengths[places]
         return values
@@ -143,6 +171,7 @@ class NearChunks:
 
     def __init__(self) -> None:
         self._rows: RowsInStep[_ChunkRows] = RowsInStep()
+        self._spans: tuple[_ChunkRows | None, Mapping[int, slice]] = None, {}
 
     def similarities(self, store: Code, terms: Sequence[str]) -> ChunkSimilarities | None:
         """How near each chunk is to the words of a question; None where the model knows none of them."""
@@ -151,8 +180,16 @@ class NearChunks:
             lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
             lambda: store.vector_count(model.identity),
             lambda: store.vector_numbers(model.identity),
+            store.version(),
         )
-        return ChunkSimilarities(rows, vector) if len(rows) and vector.any() else None
+        return ChunkSimilarities(rows, self._spans_of(rows), vector) if len(rows) and vector.any() else None
+
+    def _spans_of(self, rows: _ChunkRows) -> Mapping[int, slice]:
+        known, spans = self._spans
+        if known is not rows:
+            spans = rows.spans()
+            self._spans = rows, spans
+        return spans
 
 
 _OPEN: WeakKeyDictionary[Code, NearChunks] = WeakKeyDictionary()

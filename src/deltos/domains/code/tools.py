@@ -165,7 +165,7 @@ class _CodeTools:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))
             if not answer.hits and not answer.files_searched:
                 answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
-            if index.store.meta("complete"):  # until then uses are not counted to the end
+            if index.store.facts().is_complete:  # until then uses are not counted to the end
                 answer = self._with_uses(index, answer)
             return answer.with_notes(freshness.notes_about("code"))
 
@@ -191,7 +191,7 @@ class _CodeTools:
         )
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
         first = answer.hits[0] if answer.hits else None
-        if first is not None and ready[first.repository].store.meta("complete"):
+        if first is not None and ready[first.repository].store.facts().is_complete:
             answer = self._with_uses(ready[first.repository], answer)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
@@ -220,7 +220,7 @@ class _CodeTools:
             return self._set_workspace(directory, call)
         index = self._projects.at(_folder(directory, base))
         call.session.set_project_root(index.project.root)
-        state = "indexed" if index.store.meta("complete") else "not indexed yet; the first search does it"
+        state = "indexed" if index.store.facts().is_complete else "not indexed yet; the first search does it"
         directory = told(str(index.project.root))
         return Answer(f"Working directory: {directory} (project {index.project.project_id}, {state})")
 

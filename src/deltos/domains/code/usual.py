@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deltos.embed.protocol import Vectors
+
 _LEAST_DEVIATION = 1e-6
 
 
@@ -18,6 +20,14 @@ class Usual:
     mean: float
     deviation: float
     count: int
+
+
+def usual_of(values: Vectors, count: int) -> Usual:
+    """Mean and deviation of so many values, of which these are a sample. As numpy's `mean` and `std`, which take four
+    times as long for a hundred values."""
+    mean = values.dtype.type(values.sum() / len(values))
+    apart = values - mean
+    return Usual(float(mean), float((apart * apart).sum() / len(values)) ** 0.5 + _LEAST_DEVIATION, count)
 
 
 def pooled(parts: Sequence[Usual]) -> Usual:

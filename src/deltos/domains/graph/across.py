@@ -47,7 +47,7 @@ class Member:
     @classmethod
     def of(cls, name: str, store: ProjectStore, workers: Workers | None) -> Member:
         """A project as its index is now."""
-        return cls(name, store, workers, f"{store.name} {store.meta('synced_at')}")
+        return cls(name, store, workers, f"{store.name} {store.facts().synced_at}")
 
     @property
     def graph(self) -> Graph:

@@ -168,8 +168,11 @@ class GraphSearch:
 
     # --- symbols
 
-    def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[Symbol]:
-        """Definitions of a name or matching a pattern, best first; NotFound with suggestions when there are none."""
+    def find(
+        self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset(), suggests: bool = True
+    ) -> list[Symbol]:
+        """Definitions of a name or matching a pattern, best first; NotFound when there are none, with suggestions where
+        they are wanted: finding them takes longer than finding a symbol."""
         in_path = path_filter(self.root, path)
         if place := self._place(symbol):
             found = self._symbols_at(place, symbol)
@@ -177,7 +180,7 @@ class GraphSearch:
             query = parse_query(symbol)
             found = self._matching(query)
             if not found:
-                raise self._not_found(symbol, query)
+                raise self._not_found(symbol, query, suggests=suggests)
         kept = [row for row in found if in_path(row.path) and is_of_kind(row, kinds)]
         if not kept:
             where = f" below '{path}'" if path.strip() else ""
@@ -198,19 +201,22 @@ class GraphSearch:
             return self.reader.symbols_named(query.text) or self.reader.symbols_named(query.text, any_case=True)
         return [row for row in self.reader.symbols_named(query.last) if ends_with(qualified_name(row), query.text)]
 
-    def _not_found(self, symbol: str, query: SymbolQuery) -> NotFound:
-        near = self._suggestions(query)
-        searched = (
-            f"Searched {counted(self.reader.symbol_count(), 'symbol')} in {counted(len(self.reader.paths()), 'file')}."
-        )
-        if query.form == "pattern":
-            return NotFound(f"No symbol matches '{symbol}'.", hint=searched)
-        hint = f"Did you mean: {', '.join(near)}?" if near else searched
-        return NotFound(f"Symbol '{symbol}' not found.", hint=hint)
+    def _not_found(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
+        is_pattern = query.form == "pattern"
+        message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
+        return NotFound(message, hint=(self.near_names(symbol) or self._searched()) if suggests else "")
+
+    def _searched(self) -> str:
+        symbols, files = self.reader.symbol_count(), len(self.reader.paths())
+        return f"Searched {counted(symbols, 'symbol')} in {counted(files, 'file')}."
+
+    def near_names(self, symbol: str) -> str:
+        """What may have been meant by a name that no symbol has, as a question; empty where nothing is like it."""
+        query = parse_query(symbol)
+        near = self._suggestions(query) if query.form != "pattern" else []
+        return f"Did you mean: {', '.join(near)}?" if near else ""
 
     def _suggestions(self, query: SymbolQuery) -> list[str]:
-        if query.form == "pattern":
-            return []
         from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
 
         # A short name is in many longer ones, which makes it like none of them.
@@ -218,11 +224,13 @@ class GraphSearch:
         near = process.extract(query.last, names, scorer=fuzz.WRatio, limit=_SUGGESTIONS)
         return [name for name, score, _ in near if score >= _LEAST_SIMILAR]
 
-    def targets(self, symbol: str) -> list[Target]:
+    def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
         """The things that a name may mean, each with all its definitions; modules when no symbol has the name."""
         place = self._place(symbol)
         try:
-            return [self._target_at(place)] if place and place.line else _grouped(self.find(symbol))
+            if place and place.line:
+                return [self._target_at(place)]
+            return _grouped(self.find(symbol, suggests=suggests))
         except NotFound:
             modules = self._modules(parse_query(symbol)) if place is None else []
             if not modules:

@@ -93,7 +93,9 @@ class SeveralGraphs:
 
     def find_symbol(self, symbol: str, *, path: str, kinds: frozenset[str], limit: int) -> Answer:
         """Definitions by name or pattern, each with its project."""
-        every = self._each(lambda opened: opened.search.find(symbol, path=path, kinds=kinds))
+        every = self._each(
+            lambda opened: opened.search.find(symbol, path=path, kinds=kinds, suggests=False), symbol=symbol
+        )
         rows = [(self._projects[number].name, row) for number, found in every for row in found]
         rows = _as_written(rows, lambda pair: pair[1], symbol)
         rows.sort(key=lambda pair: (is_test(pair[1].path), pair[1].kind == "variable"))
@@ -316,31 +318,33 @@ class SeveralGraphs:
 
     # --- what they share
 
-    def _each(self, ask: Callable[[OpenedProject], _T]) -> list[tuple[int, _T]]:
+    def _each(self, ask: Callable[[OpenedProject], _T], *, symbol: str = "") -> list[tuple[int, _T]]:
         """What each project answers, by position. Those that have nothing are left out, those that fail are named;
-        where none has anything, the first says so."""
+        where none has anything, the first says so, with names that are like the one that was asked for."""
         found: list[tuple[int, _T]] = []
-        missing: list[NotFound] = []
+        missing: list[tuple[OpenedProject, NotFound]] = []
         for number, opened in enumerate(self._projects):
             try:
                 found.append((number, ask(opened)))
             except NotFound as problem:
-                missing.append(problem)
+                missing.append((opened, problem))
             except Cancelled:
                 raise
             except DeltosError as problem:
                 self._left.append(Left(opened.name, problem.message))
         if not found:
-            raise self._nothing(missing)
+            raise self._nothing(missing, symbol)
         return found
 
-    def _nothing(self, missing: Sequence[NotFound]) -> DeltosError:
+    def _nothing(self, missing: Sequence[tuple[OpenedProject, NotFound]], symbol: str) -> DeltosError:
         searched = f"Searched {counted(len(self._projects), 'project')}."
         notes = " ".join(left_notes(self._left))
         if not missing:
             return NothingToIndex("None of the projects could be asked", hint=notes)
-        near = [problem.hint for problem in missing if problem.hint.startswith("Did you mean")]
-        return NotFound(missing[0].message, hint=" ".join(filter(None, [*near[:1], searched, notes])))
+        # Looked for only now, and no further than the first: that takes several times as long as the question.
+        asked = (opened.search.near_names(symbol) for opened, problem in missing if symbol and not problem.hint)
+        near = next(filter(None, asked), "")
+        return NotFound(missing[0][1].message, hint=" ".join(filter(None, [near, searched, notes])))
 
     def _answered(
         self,
@@ -349,7 +353,7 @@ class SeveralGraphs:
         across: Callable[[_Meant, BudgetedLines], Answer | None],
     ) -> Answer:
         """The answer for the definitions that are meant, each with what other projects say; or the candidates."""
-        meant_in = self._each(lambda opened: opened.search.targets(symbol))
+        meant_in = self._each(lambda opened: opened.search.targets(symbol, suggests=False), symbol=symbol)
         every = [_Meant(number, each) for number, found in meant_in for each in found]
         every = _as_written(every, lambda meant: meant.target.first, symbol)
         counts = self._counts(every)

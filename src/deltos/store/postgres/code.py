@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.tables import Ids, ProjectTables
+    from deltos.store.version import Version
 
 CODE_001 = Migration(
     "code-001-chunks",
@@ -95,6 +96,9 @@ class PostgresCode:
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._tables.snapshot()
+
+    def version(self) -> Version:
+        return self._tables.version()
 
     def chunk_count(self) -> int:
         sql = "SELECT row_count FROM word_total WHERE project = %s AND kind = %s"

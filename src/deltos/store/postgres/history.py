@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.tables import Ids, ProjectTables
+    from deltos.store.version import Version
 
 # A higher number is a later commit. Vectors are a row for each write: they are read all together, and those of a commit
 # that was removed lead to nothing.
@@ -100,6 +101,9 @@ class PostgresHistory:
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._tables.snapshot()
+
+    def version(self) -> Version:
+        return self._tables.version()
 
     def totals(self) -> HistoryTotals:
         ((commits, oldest, newest, sweeping),) = self._query(

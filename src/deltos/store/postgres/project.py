@@ -16,7 +16,16 @@ from deltos.store.postgres.history import PostgresHistory, PostgresHistoryWriter
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.rows import check_text, copy_rows, cut, is_one_of
 from deltos.store.postgres.tables import Ids, ProjectTables
-from deltos.store.project import FailedFile, FileRecord, ProjectTotals, SeenStamp, SkippedFile, StoredFile
+from deltos.store.project import (
+    FACT_KEYS,
+    FailedFile,
+    FileRecord,
+    IndexFacts,
+    ProjectTotals,
+    SeenStamp,
+    SkippedFile,
+    StoredFile,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -112,6 +121,10 @@ class PostgresProject:
 
     def close(self) -> None:
         """The pool of connections is shared by all stores of the process, and stays."""
+
+    def facts(self) -> IndexFacts:
+        sql = "SELECT key, value FROM meta WHERE project = %s AND key = ANY(%s)"
+        return IndexFacts.of(dict(self.tables.query(sql, (self.tables.key, list(FACT_KEYS)))), self.failures())
 
     def meta(self, key: str) -> str:
         rows = self.tables.query("SELECT value FROM meta WHERE project = %s AND key = %s", (self.tables.key, key))

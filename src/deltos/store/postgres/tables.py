@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.errors import StoreError
 from deltos.store.postgres.database import Migration
+from deltos.store.postgres.replicas import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection, Database
     from deltos.store.postgres.replicas import Replicas
+    from deltos.store.version import Version
 
 REGISTRY_001 = Migration(
     "registry-001-projects",
@@ -86,6 +88,13 @@ class ProjectTables:
             with self._reading().snapshot() as connection:
                 yield connection
 
+    def version(self) -> Version:
+        """What tells the state of the project that is read now from every other; None while this thread writes."""
+        if getattr(self._local, "flush", None) is not None:
+            return None
+        rows = self._reading().query(VERSION, (self.key,))
+        return (self.key, rows[0][0]) if rows else None
+
     def _reading(self) -> Database:
         """The database that this thread has a snapshot of, or the primary."""
         return getattr(self._local, "reading", None) or self.database
@@ -93,7 +102,7 @@ class ProjectTables:
     def _standby(self, opened: ExitStack) -> Database | None:
         if not self.replicas or self.database.is_in_transaction:
             return None
-        rows = self.database.query("SELECT version FROM project WHERE id = %s", (self.key,))
+        rows = self.database.query(VERSION, (self.key,))
         return self.replicas.read(opened, self.key, rows[0][0]) if rows else None
 
     @contextmanager

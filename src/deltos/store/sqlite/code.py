@@ -17,12 +17,15 @@ from deltos.store.code import (
     FileWords,
 )
 from deltos.store.sqlite.database import Database, Migration, NamedErrors
+from deltos.store.sqlite.vocabulary import KnownVocabulary
 from deltos.store.sqlite.words import any_of, one_or_two_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+
+    from deltos.store.version import Version
 
 CODE_001 = Migration(
     "code-001-chunks",
@@ -74,24 +77,27 @@ CODE_002 = Migration(
 # A word is common when it stands in more than one of so many chunks.
 COMMON_SHARE = 100
 
-# `+` keeps SQLite from looking every row up by itself: words are read once and rows filtered before they are scored.
-_AMONG = "AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
-
 
 class SqliteCode:
     """Implements `store.code.Code`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._vocabulary = KnownVocabulary(database)
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._database.snapshot()
+
+    def version(self) -> Version:
+        return self._database.version()
 
     def chunk_count(self) -> int:
         count: int = self._database.read().execute("SELECT chunks FROM chunk_total").fetchone()[0]
         return count
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        if vocabulary := self._vocabulary.of_question():
+            return {term: vocabulary.chunks[term] for term in terms if term in vocabulary.chunks}
         marks = ", ".join("?" * len(terms))
         sql = f"SELECT word, chunks FROM common_word WHERE word IN ({marks})"
         common = dict(self._database.read().execute(sql, tuple(terms)).fetchall())
@@ -103,37 +109,44 @@ class SqliteCode:
         self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
         condition, values = _condition(scope)
+        among, given = _among("chunk_words", any_of([*alone, *paired]), one_or_two_of(alone, paired))
         rows = self._database.read().execute(
             f"""SELECT chunk.id, chunk.file_id, -hit.score FROM
                 (SELECT rowid, bm25(chunk_words, 2.0, 1.5, 1.0) AS score FROM chunk_words WHERE chunk_words MATCH ?
-                 {_AMONG.format(table="chunk_words")} {"" if condition else "ORDER BY score LIMIT ?"}) AS hit
+                 {among} {"" if condition else "ORDER BY score LIMIT ?"}) AS hit
                 JOIN chunk ON chunk.id = hit.rowid
                 {f"JOIN file ON file.id = chunk.file_id WHERE {condition}" if condition else ""}
                 ORDER BY hit.score LIMIT ?""",
-            (any_of([*alone, *paired]), one_or_two_of(alone, paired), *([] if condition else [limit]), *values, limit),
+            (*given, *([] if condition else [limit]), *values, limit),
         )
         return [ChunkMatch(*row) for row in rows]
 
     def match_files(
         self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, float]]:
-        if not terms:
+        if vocabulary := self._vocabulary.if_known():  # words that no file has select none, and score nothing
+            terms = [term for term in terms if term in vocabulary.stems]
+            alone = [term for term in alone if term in vocabulary.files]
+            paired = [term for term in paired if term in vocabulary.files]
+        is_named = [f"stem : ({any_of(terms)})"] if terms else []
+        is_selected = [one_or_two_of(alone, paired)] if alone or len(paired) > 1 else []
+        if not is_named and not is_selected:
             return []
         condition, values = _condition(scope)
-        expression = among = f"stem : ({any_of(terms)})"
-        if alone or paired:
-            expression += f" OR {any_of([*alone, *paired])}"
-            among += f" OR {one_or_two_of(alone, paired)}"
+        expression = " OR ".join([*is_named, any_of([*alone, *paired])] if alone or paired else is_named)
+        among, given = _among("file_words", expression, " OR ".join([*is_named, *is_selected]))
         rows = self._database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0, 1.5) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
-                WHERE file_words MATCH ? {_AMONG.format(table="file_words")}
+                WHERE file_words MATCH ? {among}
                 {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
-            (expression, among, *values, limit),
+            (*given, *values, limit),
         )
         return list(rows)
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
+        if not ids:
+            return []
         rows = self._database.read().execute(
             f"SELECT id, path, language, lines FROM file WHERE id IN ({', '.join('?' * len(ids))})", tuple(ids)
         )
@@ -307,6 +320,14 @@ class SqliteCodeWriter:
                WHERE doc * ? > (SELECT COUNT(*) FROM chunk)""",
             (COMMON_SHARE,),
         )
+
+
+def _among(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
+    """A further condition on rows that match `scored`, where fewer are to be scored, and the expressions of both."""
+    if scored == selecting:
+        return "", [scored]
+    # `+` keeps SQLite from looking up every row by itself: words are read once, rows filtered before they are scored.
+    return f"AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)", [scored, selecting]
 
 
 def _condition(scope: FileScope) -> tuple[str, list[str]]:

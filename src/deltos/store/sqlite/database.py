@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 import threading
 import time
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
 from deltos.store.private import mend_file, open_private
 from deltos.store.sqlite.lock import hold_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from deltos.store.version import Version
 
 WHEN_DAMAGED = "Run `deltos doctor`; the index can be rebuilt."
 BUSY_TIMEOUT_SECONDS = 15.0
@@ -31,6 +34,7 @@ _UNWRITABLE = frozenset(
         sqlite3.SQLITE_PERM,
     }
 )
+_T = TypeVar("_T")
 
 
 class Migration(NamedTuple):
@@ -42,14 +46,44 @@ class Migration(NamedTuple):
 
 _execute = sqlite3.Connection.execute  # `super()` would cost a microsecond for each statement
 _execute_many = sqlite3.Connection.executemany
+_CONNECTIONS = itertools.count(1)
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that any thread may close: closed inside a statement, it would end the process."""
+    """A connection that any thread may close: closed inside a statement, it would end the process.
+
+    `remembered` is what was read of a state of the file, each with the version of that state.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._running = threading.RLock()
+        self._number = next(_CONNECTIONS)
+        self._seen: Version = None
+        self.is_writing = False
+        self.remembered: dict[str, tuple[Version, object]] = {}
+
+    def version(self) -> Version:
+        """What tells the state that is seen now from every other; None while a transaction of its own writes."""
+        if self.is_writing:
+            return None
+        if self._seen is None or not self.in_transaction:
+            # The first tells of commits by others, the second of its own.
+            seen = self._number, self.execute("PRAGMA data_version").fetchone()[0], self.total_changes
+            if not self.in_transaction:
+                return seen
+            self._seen = seen  # until the transaction ends, it sees nothing else
+        return self._seen
+
+    @contextmanager
+    def transaction(self, begin: str) -> Iterator[None]:
+        """A transaction, which ends with the block; what it has not committed by then is taken back."""
+        self._seen = None
+        self.execute(begin)
+        try:
+            yield
+        finally:
+            self.rollback()
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         with self._running:
@@ -114,7 +148,7 @@ class Database:
         """Which file on disk this is; another one once a damaged file was replaced."""
         return self._file
 
-    def read(self) -> sqlite3.Connection:
+    def read(self) -> _Connection:
         """This thread's connection. SQLite's errors come as they are: `snapshot` and `write` translate them."""
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
@@ -131,24 +165,40 @@ class Database:
             if connection.in_transaction:
                 yield connection
                 return
-            connection.execute("BEGIN")
-            try:
+            with connection.transaction("BEGIN"):
                 yield connection
-            finally:
-                connection.rollback()
+
+    def version(self) -> Version:
+        """What tells the state that this thread sees from every other: the same while nobody has written."""
+        with self.errors:
+            return self.read().version()
+
+    def remembered(self, name: str, read: Callable[[sqlite3.Connection], _T]) -> _T:
+        """What `read` gives: it is asked once for each state that this thread sees."""
+        with self.errors:
+            connection = self.read()
+            version = connection.version()
+            known, value = connection.remembered.get(name, (None, None))
+            if known is not None and known == version:
+                return cast("_T", value)
+            with self.snapshot():
+                found = read(connection)
+            # What was written meanwhile is in it: it is then read once more than needed.
+            connection.remembered[name] = version, found
+            return found
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction that takes the write lock at once; all of it or nothing is kept."""
         with self.errors:
             connection = self.read()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.commit()
-            except BaseException:  # an interrupt too: nothing half written may stay, and it goes on upwards
-                connection.rollback()
-                raise
+            with connection.transaction("BEGIN IMMEDIATE"):
+                connection.is_writing = True
+                try:
+                    yield connection
+                    connection.commit()
+                finally:
+                    connection.is_writing = False
 
     def commit_step(self, connection: sqlite3.Connection) -> None:
         """Inside `write`: keep what was written so far and go on in a new transaction."""

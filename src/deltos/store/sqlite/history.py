@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.version import Version
+
 # A higher number is a later commit. Words of commits are only in their index; those of files are in `past_file`, too.
 HISTORY_001 = Migration(
     "history-001-commits",
@@ -94,6 +96,9 @@ class SqliteHistory:
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._database.snapshot()
+
+    def version(self) -> Version:
+        return self._database.version()
 
     def totals(self) -> HistoryTotals:
         with self._database.snapshot() as connection:

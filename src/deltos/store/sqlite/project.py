@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.errors import StoreCorrupt
-from deltos.store.project import FailedFile, FileRecord, ProjectTotals, SeenStamp, SkippedFile, StoredFile
+from deltos.store.project import (
+    FACT_KEYS,
+    FailedFile,
+    FileRecord,
+    IndexFacts,
+    ProjectTotals,
+    SeenStamp,
+    SkippedFile,
+    StoredFile,
+)
 from deltos.store.sqlite.code import SqliteCode, SqliteCodeWriter
 from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, Migration, connect_read_only, undone_on_error
 from deltos.store.sqlite.graph import SqliteGraphWriter
@@ -129,8 +138,11 @@ class SqliteProject:
     def close(self) -> None:
         self.database.close()
 
+    def facts(self) -> IndexFacts:
+        return self.database.remembered("facts", _facts)
+
     def meta(self, key: str) -> str:
-        with self.database.errors:  # one statement sees one state: many are asked for before every answer
+        with self.database.errors:  # one statement sees one state
             rows = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
         return rows[0][0] if rows else ""
 
@@ -290,6 +302,11 @@ def glance(path: Path) -> Glance | None:
             return Glance(facts, path.stat().st_size, count, _failures(connection) if has_failures else [])
     except (sqlite3.Error, OSError):
         return None
+
+
+def _facts(connection: sqlite3.Connection) -> IndexFacts:
+    sql = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(FACT_KEYS))})"
+    return IndexFacts.of(dict(connection.execute(sql, FACT_KEYS).fetchall()), _failures(connection))
 
 
 def _failures(connection: sqlite3.Connection) -> list[FailedFile]:
