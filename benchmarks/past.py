@@ -83,6 +83,9 @@ class History:
         self._past = past
         self._start = start
 
+    def version(self) -> None:
+        """Nothing is told: the vectors are asked for each time."""
+
     def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         found = {}
         for path in paths:

@@ -10,7 +10,7 @@ import pytest
 
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
 from deltos.store.graph import FactRecord, ResolutionRecord
-from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile
+from deltos.store.project import FailedFile, FileRecord, IndexFacts, SeenStamp, SkippedFile
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -93,6 +93,52 @@ def test_failures_are_told_by_path_and_indexer_until_the_file_is_written_anew(pr
     assert project.failures() == []
 
 
+def test_facts_are_those_of_the_last_write_whoever_wrote(engine: Engine, project: ProjectStore) -> None:
+    assert project.facts() == IndexFacts()
+    with closing(engine.projects().store_of(Path("/src/tool"))) as other:
+        with other.writing() as writer:
+            writer.set_meta({"complete": "1", "synced_at": "1.5", "indexers": "code 1", "notes": "one\ntwo"})
+            writer.add_failures(add_file(writer, "a.py"), [("code", "too deep")])
+        failed = (FailedFile("a.py", "code", "too deep"),)
+        assert project.facts() == IndexFacts(True, "1.5", "code 1", ("one", "two"), failed)
+        assert other.facts() == project.facts()
+        with project.writing() as writer:
+            writer.set_meta({"synced_at": "2.5"})
+        assert (project.facts().synced_at, project.meta("synced_at")) == ("2.5", "2.5")
+        assert (other.facts().synced_at, other.meta("synced_at")) == ("2.5", "2.5")
+
+
+def test_facts_of_a_transaction_that_fails_are_forgotten(project: ProjectStore) -> None:
+    def fail() -> None:
+        with project.writing() as writer:
+            writer.set_meta({"complete": "1"})
+            assert project.facts().is_complete
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert not project.facts().is_complete
+
+
+def test_versions_are_equal_only_while_nobody_writes(engine: Engine, project: ProjectStore) -> None:
+    before = project.code.version()
+    assert before is not None
+    assert project.history.version() == project.code.version() == before
+    with closing(engine.projects().store_of(Path("/src/tool"))) as other, other.writing() as writer:
+        assert other.code.version() is None
+        add_file(writer, "a.py")
+        writer.commit_step()
+        between = project.code.version()
+        add_file(writer, "b.py")
+    after = project.code.version()
+    assert len({before, between, after}) == 3
+    with project.code.snapshot():
+        assert project.code.version() == after
+    with project.writing() as writer:
+        writer.set_meta({"complete": "1"})
+    assert project.code.version() not in (before, between, after)
+
+
 def test_a_project_is_indexed_by_one_at_a_time(engine: Engine, project: ProjectStore) -> None:
     with closing(engine.projects().store_of(Path("/src/tool"))) as other:
         with project.claim() as held, other.claim() as also:
@@ -170,8 +216,35 @@ class TestCode:
         assert filled.code.definitions_named(["acquire"], FileScope(folder="lib"), limit=9) == []
 
     def test_frequencies_count_chunks(self, filled: ProjectStore) -> None:
-        assert filled.code.document_frequencies(["wait", "lock", "none"]) == {"wait": 2, "lock": 1}
+        for _ in range(3):  # however often they are asked for
+            assert filled.code.document_frequencies(["wait", "lock", "none"]) == {"wait": 2, "lock": 1}
         assert filled.code.chunk_count() == 2
+
+    def test_words_that_another_process_writes_are_found_by_the_next_question(
+        self, engine: Engine, filled: ProjectStore
+    ) -> None:
+        def asked(*terms: str) -> tuple[dict[str, int], list[str]]:
+            with filled.code.snapshot():
+                counts = filled.code.document_frequencies(terms)
+                found = filled.code.match_files(terms, terms, [], FileScope(), limit=9)
+                rows = {row.id: row.path for row in filled.code.files([file_id for file_id, _ in found])}
+            return counts, [rows[file_id] for file_id, _ in found]
+
+        for _ in range(3):
+            assert asked("lock", "oven") == ({"lock": 1}, ["src/lock.py"])
+        with closing(engine.projects().store_of(Path("/src/tool"))) as other, other.writing() as writer:
+            file_id = add_code(writer, "src/oven.py", "bake", "heat the oven")
+        for _ in range(3):
+            assert asked("oven") == ({"oven": 1}, ["src/oven.py"])
+            assert asked("bake")[1] == ["src/oven.py"]
+        with closing(engine.projects().store_of(Path("/src/tool"))) as other, other.writing() as writer:
+            writer.code.remove(file_id)
+            writer.remove_file(file_id)
+        for _ in range(3):
+            assert asked("oven") == ({}, [])
+        with filled.writing() as writer:
+            add_code(writer, "src/oven.py", "roast", "heat the oven")
+        assert asked("roast")[1] == ["src/oven.py"]
 
     def test_a_removed_file_is_found_no_more(self, filled: ProjectStore) -> None:
         file = filled.file("src/lock.py")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.workspace.changes import ChangedFile, changes_since
+from deltos.workspace.commits import CheckedOut, Heads, head_stamp
 from deltos.workspace.git import Git, GitFailed, find_git, reading, stop_all
 from deltos.workspace.git_index import read_index
 from deltos.workspace.identity import identify
@@ -346,3 +347,42 @@ def test_settings_are_read_as_git_writes_them(text: str, expected: list[tuple[st
 
 def test_a_folder_without_a_repository_belongs_to_none(tmp_path: Path) -> None:
     assert find_repository(write_files(tmp_path / "plain", FILES)) is None
+
+
+def test_what_is_checked_out_is_seen_anew_after_every_change(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "shop", FILES)
+    heads, seen = Heads(), list[CheckedOut]()
+
+    def look(folder: Path = root) -> CheckedOut:
+        found = heads.at(folder)
+        repository = find_repository(folder)
+        assert found == CheckedOut(repository, head_stamp(repository) if repository else ())
+        assert heads.at(folder) == found
+        seen.append(found)
+        return found
+
+    look()
+    git(root, "commit", "--quiet", "--allow-empty", "--message=second")
+    look()
+    git(root, "switch", "--quiet", "--create", "other")
+    look()
+    git(root, "commit", "--quiet", "--allow-empty", "--message=third")
+    look()
+    git(root, "checkout", "--quiet", "--detach", "HEAD~1")
+    look()
+    git(root, "switch", "--quiet", "main")
+    git(root, "pack-refs", "--all")
+    look()
+    assert len({each.stamp for each in seen}) == len(seen)
+    git(root, "worktree", "add", "--quiet", str(tmp_path / "second"), "other")
+    assert look(tmp_path / "second").repository
+    inside = root / "deep"
+    assert look(inside).repository == repository_at(root)
+    git(inside, "init", "--quiet")
+    assert look(inside).repository == repository_at(inside)
+    shutil.rmtree(inside / ".git")
+    assert look(inside).repository == repository_at(root)
+    shutil.rmtree(root / ".git")
+    assert look(inside) == CheckedOut(None, ())
+    git(root, "init", "--quiet")
+    assert look(inside).repository == repository_at(root)

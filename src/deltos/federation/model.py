@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from deltos.model import NO_FILTERS, Filters
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltos.progress import Progress
     from deltos.tool import JsonObject
     from deltos.workspace.projects import Projects
+    from deltos.workspace.selection import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class SearchRequest:
     limit: int = 10
     filters: Filters = NO_FILTERS
     roots: Sequence[Path] = ()
+    chosen: list[Selection] = field(default_factory=list, compare=False)  # what was selected, once somebody asked
 
     @property
     def every_root(self) -> Sequence[Path]:

@@ -16,8 +16,11 @@ _NO_PROJECT = ("all", "personal")  # what memory calls them: neither is a projec
 
 
 def selected(projects: Projects, asked: SearchRequest) -> Selection:
-    """The projects whose code and commits a question is about."""
-    return select(projects, "" if asked.project_id in _NO_PROJECT else asked.project_id, asked.every_root)
+    """The projects whose code and commits a question is about: the same for every provider."""
+    if not asked.chosen:
+        named = "" if asked.project_id in _NO_PROJECT else asked.project_id
+        asked.chosen.append(select(projects, named, asked.every_root))
+    return asked.chosen[0]
 
 
 def foreign_id(selection: Selection, asked: SearchRequest) -> str:

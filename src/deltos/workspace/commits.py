@@ -5,6 +5,7 @@ Starts git through `git`, with options that let nothing of the repository decide
 
 from __future__ import annotations
 
+import os
 import secrets
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -179,6 +180,9 @@ def commits_between(git: Git, tip: str, base: str, *, limit: int) -> list[str] |
     return found if len(found) <= limit else None
 
 
+_Stamp = tuple[int, int, int] | None
+
+
 def head_stamp(repository: Repository) -> tuple[object, ...]:
     """Something that differs when another commit was checked out or made; reads stamps and one small file."""
     try:
@@ -186,19 +190,63 @@ def head_stamp(repository: Repository) -> tuple[object, ...]:
             head = tree.read("HEAD", 1_000).decode("utf-8", "replace").strip()
     except FileRefused:
         return ()
+    return (head, *map(_stamp, _telling_places(repository, head)))
+
+
+def _telling_places(repository: Repository, head: str) -> list[str]:
+    """The files that change with what HEAD refers to."""
     name = head.removeprefix("ref:").strip() if head.startswith("ref:") else ""
     places = [repository.common / "packed-refs", repository.common / "shallow"]
     if name.startswith("refs/") and ".." not in name and "\0" not in name:
         places.append(repository.common / name)
-    return (head, *map(_stamp, places))
+    return [str(place) for place in places]
 
 
-def _stamp(place: Path) -> tuple[int, int, int] | None:
+def _stamp(place: str) -> _Stamp:
     try:
-        status = place.lstat()
+        status = os.lstat(place)
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+class CheckedOut(NamedTuple):
+    """The repository of a folder, and what is checked out there; None and nothing where there is none."""
+
+    repository: Repository | None
+    stamp: tuple[object, ...]
+
+
+class Heads:
+    """What is checked out in folders. Looks at a repository again only where the stamp of a file that tells differs."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[list[str], list[_Stamp], CheckedOut]] = {}
+
+    def at(self, folder: Path) -> CheckedOut:
+        """What is checked out there now."""
+        places, stamps, known = self._known.get(folder, ([], [], None))
+        if known is not None and stamps == [_stamp(place) for place in places]:
+            return known
+        repository = find_repository(folder)
+        before = head_stamp(repository) if repository else ()
+        places = _deciding_places(folder, repository, before)
+        stamps = [_stamp(place) for place in places]
+        seen = CheckedOut(repository, head_stamp(repository) if repository else ())
+        if seen.stamp == before:  # else something changed while it was looked at
+            self._known[folder] = places, stamps, seen
+        return seen
+
+
+def _deciding_places(folder: Path, repository: Repository | None, head: tuple[object, ...]) -> list[str]:
+    """The files that decide which repository a folder belongs to, and what is checked out there."""
+    above = [folder, *folder.parents]
+    if repository is None:
+        return [f"{each}/.git" for each in above]
+    # A folder called .git has another stamp after every command; what is in it tells more.
+    nearer = [each / ".git" for each in above[: above.index(repository.top) + 1] if not (each / ".git").is_dir()]
+    own = [*nearer, repository.git_folder / "HEAD", repository.git_folder / "commondir"]
+    return [*map(str, own), *_telling_places(repository, str(head[0]) if head else "")]
 
 
 def parse_log(marker: bytes, ends: Collection[str], prefix: str, chunk: bytes) -> list[Commit]:

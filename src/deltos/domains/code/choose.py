@@ -121,8 +121,9 @@ class _Judge:
         self._chunks: Mapping[int, CodeChunkRow] = store.chunks(ids)
         self._words: Mapping[int, CodeChunkWords] = store.chunk_words(ids)
         self._deviations: dict[int, float] = {}
-        for candidate, pool in zip(candidates, pools if near else (), strict=False):
-            self._deviations |= near.deviations_of(candidate.file.id, pool, usual)
+        if near:
+            for candidate, pool in zip(candidates, pools, strict=True):
+                self._deviations |= near.deviations_of(candidate.file.id, pool, usual)
         self._weights = weights
 
     def chunks_of(self, candidate: CandidateFile, margin: float) -> list[Ranked]:

@@ -187,7 +187,7 @@ def _least_near(similarities: Sequence[ChunkSimilarities | None]) -> float:
     known = [near for near in similarities if near]
     if len(known) < 2:
         return -math.inf
-    best = sorted((value for near in known for value in near.highest(NEAR_CANDIDATES).tolist()), reverse=True)
+    best = sorted((value for near in known for value in near.highest(NEAR_CANDIDATES)), reverse=True)
     return best[:_NEAR_CHUNKS][-1]
 
 

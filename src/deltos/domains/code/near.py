@@ -94,10 +94,10 @@ class ChunkSimilarities:
         usual = self._exact(np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))) if self._is_rough else self._values
         self.usual = usual_of(usual, len(rows))
 
-    def highest(self, count: int) -> Vectors:
+    def highest(self, count: int) -> list[float]:
         """The highest similarities, in any order."""
         most = min(count, len(self._values))
-        highest: Vectors = np.partition(self._values, len(self._values) - most)[-most:]
+        highest: list[float] = np.partition(self._values, len(self._values) - most)[-most:].tolist()
         return highest
 
     def nearest_files(

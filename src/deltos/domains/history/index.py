@@ -17,10 +17,10 @@ from deltos.store.history import MAX_RELATED_FILES, CommitRecord
 from deltos.workspace.commits import (
     CHUNK_BYTES,
     CommitRange,
+    Heads,
     commits_between,
     count_commits,
     files_at,
-    head_stamp,
     log_chunks,
     new_marker,
     parse_log,
@@ -122,6 +122,7 @@ class HistoryIndexer:
         self._workers = workers
         self._settled: dict[Path, tuple[object, ...]] = {}
         self._looked: dict[Path, float] = {}
+        self._heads = Heads()
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
         """Whether another commit is checked out than was seen last; looked up now and then, or `at_once`."""
@@ -152,10 +153,9 @@ class HistoryIndexer:
     def _seen(self, project: Project, store: ProjectStore) -> tuple[object, ...]:
         return self._stamp(project), store.meta("history/tip")
 
-    @staticmethod
-    def _stamp(project: Project) -> tuple[object, ...]:
-        repository = find_repository(project.root)
-        return (*head_stamp(repository), find_git(repository.top)) if repository else ()
+    def _stamp(self, project: Project) -> tuple[object, ...]:
+        repository, head = self._heads.at(project.root)
+        return (*head, find_git(repository.top)) if repository else ()
 
     def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
         repository = find_repository(project.root)

@@ -86,7 +86,8 @@ class HistoryProvider:
                 if not index.is_complete:
                     continue
                 index.catch_up(progress=asked.progress, wait_seconds=max(0.0, deadline - time.monotonic()))
-                commits, limits = index.store.history.totals().commits, limits_of(index.store)
+                with index.store.history.snapshot():
+                    commits, limits = index.store.history.totals().commits, limits_of(index.store)
             except StoreError:
                 continue
             if is_asked_for and limits:

@@ -61,8 +61,7 @@ class MemoryProvider:
             repositories = selected(self._domains.projects, asked).repositories
         except BadRequest:  # memory knows projects that are no folder here
             return [asked.project_id]
-        roots = [each.index.project.root for each in repositories]
-        return list(dict.fromkeys(self._domains.remembered_project(root).project_id for root in roots))
+        return list(dict.fromkeys(memory.as_known(each.index.project).project_id for each in repositories))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One observation in full."""

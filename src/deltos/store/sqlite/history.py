@@ -84,6 +84,7 @@ _COMMIT = ", ".join(
 )
 # Commits are read from the newest on; what comes before the first that was read needs room below it.
 _FIRST_ID = 1 << 40
+_COUNTED_AT_ONCE = 500
 _REMOVED = 50  # words of commits that were removed may still match: so many more are asked for
 _SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # what a word counts for by where it stands
 
@@ -101,14 +102,7 @@ class SqliteHistory:
         return self._database.version()
 
     def totals(self) -> HistoryTotals:
-        with self._database.snapshot() as connection:
-            commits, oldest, newest = connection.execute(
-                "SELECT COUNT(*), MIN(time), MAX(time) FROM past_commit"
-            ).fetchone()
-            sweeping = connection.execute(
-                f"SELECT COUNT(*) FROM past_commit WHERE file_count > {MAX_RELATED_FILES}"
-            ).fetchone()[0]
-        return HistoryTotals(commits, oldest or 0, newest or 0, sweeping)
+        return self._database.remembered("history totals", _totals)
 
     def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         with self._database.snapshot() as connection:
@@ -194,9 +188,18 @@ class SqliteHistory:
         return [CommitMatch(_row(row), row[-1]) for row in rows]
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
-        sql = "SELECT COUNT(*) FROM past_commit_words WHERE past_commit_words MATCH ?"
+        every = list(dict.fromkeys(terms))
+        if not every:
+            return {}
+        count = "(SELECT COUNT(*) FROM past_commit_words WHERE past_commit_words MATCH ?)"
         with self._database.snapshot() as connection:
-            return {term: connection.execute(sql, (any_of([term]),)).fetchone()[0] for term in terms}
+            # A statement has a limited number of columns; a question has fewer words.
+            parts = [every[start : start + _COUNTED_AT_ONCE] for start in range(0, len(every), _COUNTED_AT_ONCE)]
+            rows = [
+                connection.execute(f"SELECT {', '.join([count] * len(part))}", [any_of([term]) for term in part])
+                for part in parts
+            ]
+            return dict(zip(every, (found for row in rows for found in row.fetchone()), strict=True))
 
     def commits_in(self, spans: Sequence[tuple[int, int]], *, limit: int) -> list[CommitRow]:
         condition, values = _in_spans(spans)
@@ -392,6 +395,14 @@ class SqliteHistoryWriter:
     def _file_id(self, path: str) -> int | None:
         row = self._connection.execute("SELECT id FROM past_file WHERE path = ?", (path,)).fetchone()
         return row[0] if row else None
+
+
+def _totals(connection: sqlite3.Connection) -> HistoryTotals:
+    commits, oldest, newest = connection.execute("SELECT COUNT(*), MIN(time), MAX(time) FROM past_commit").fetchone()
+    sweeping = connection.execute(
+        f"SELECT COUNT(*) FROM past_commit WHERE file_count > {MAX_RELATED_FILES}"
+    ).fetchone()[0]
+    return HistoryTotals(commits, oldest or 0, newest or 0, sweeping)
 
 
 def _tells_of_files(commit: CommitRecord) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from deltos.errors import StoreCorrupt
 from deltos.store.project import (
-    FACT_KEYS,
     FailedFile,
     FileRecord,
     IndexFacts,
@@ -75,6 +74,7 @@ _FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON fi
                UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
                WHERE key >= 'unfinished/' AND key < 'unfinished0'
                ORDER BY path, indexer"""
+_LONG_KEYS = ("listing",)  # recorded facts that are as long as the project is large
 # What an indexer makes of files that it has read: the second half of its name where that failed.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
@@ -142,7 +142,9 @@ class SqliteProject:
         return self.database.remembered("facts", _facts)
 
     def meta(self, key: str) -> str:
-        with self.database.errors:  # one statement sees one state
+        if key not in _LONG_KEYS:
+            return self.database.remembered("recorded", _recorded).get(key, "")
+        with self.database.errors:
             rows = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
         return rows[0][0] if rows else ""
 
@@ -305,8 +307,12 @@ def glance(path: Path) -> Glance | None:
 
 
 def _facts(connection: sqlite3.Connection) -> IndexFacts:
-    sql = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(FACT_KEYS))})"
-    return IndexFacts.of(dict(connection.execute(sql, FACT_KEYS).fetchall()), _failures(connection))
+    return IndexFacts.of(_recorded(connection), _failures(connection))
+
+
+def _recorded(connection: sqlite3.Connection) -> dict[str, str]:
+    sql = f"SELECT key, value FROM meta WHERE key NOT IN ({', '.join('?' * len(_LONG_KEYS))})"
+    return dict(connection.execute(sql, _LONG_KEYS).fetchall())
 
 
 def _failures(connection: sqlite3.Connection) -> list[FailedFile]:
