@@ -13,6 +13,7 @@ from deltos.confinement import Confinement, confined
 from deltos.errors import Forbidden, NotFound
 from deltos.workspace.identity import memories_of
 from tests.calling import Desk
+from tests.postgres_server import empty_database
 from tests.repositories import write_files
 from tests.workspaces.shop import API, LIB, build_shop
 
@@ -152,6 +153,81 @@ CASES: dict[str, tuple[str, Files]] = {
             },
         },
     ),
+    "c#: a class and its method through a namespace": (
+        "Cart.Add",
+        {
+            "lib": {
+                "Shop.Lib/Shop.Lib.csproj": '<Project Sdk="Microsoft.NET.Sdk"></Project>\n',
+                "Shop.Lib/Cart.cs": (
+                    "namespace Shop.Lib;\n\npublic class Cart\n{\n    public void Add(string item) { }\n}\n"
+                ),
+            },
+            "api": {
+                "Api/Api.csproj": (
+                    '<Project Sdk="Microsoft.NET.Sdk">\n  <ItemGroup>\n    <PackageReference Include="Shop.Lib" />\n'
+                    "  </ItemGroup>\n</Project>\n"
+                ),
+                "Api/View.cs": (
+                    "using System;\nusing Shop.Lib;\n\nnamespace Shop.Api;\n\npublic class View\n{\n"
+                    "    public void Show(Cart cart, Other other)\n    {\n"
+                    '        cart.Add("a"); // use\n        other.Add("b");\n    }\n}\n'
+                ),
+                "Api/Other.cs": "namespace Shop.Api;\n\npublic class Other\n{\n    public void Add(string x) { }\n}\n",
+            },
+        },
+    ),
+    "php: a class that composer loads": (
+        "src.Cart.Cart",
+        {
+            "lib": {
+                "composer.json": '{"name": "shop/lib", "autoload": {"psr-4": {"Shop\\\\Lib\\\\": "src/"}}}',
+                "src/Cart.php": (
+                    "<?php\nnamespace Shop\\Lib;\n\nclass Cart\n{\n    public function add($item) {}\n}\n"
+                ),
+            },
+            "api": {
+                "composer.json": '{"name": "shop/api", "require": {"shop/lib": "^1.0"}}',
+                "src/View.php": (
+                    "<?php\nnamespace Shop\\Api;\n\nuse Shop\\Lib\\Cart; // use\n\nclass View\n{\n"
+                    "    public function show(Cart $cart) // use\n    {\n"
+                    "        return new Cart(); // use\n    }\n}\n"
+                ),
+                "src/Mine/Page.php": (
+                    "<?php\nnamespace Shop\\Api\\Mine;\n\nclass Cart {}\n\nclass Page\n{\n"
+                    "    public function show(Cart $cart) {}\n}\n"
+                ),
+            },
+        },
+    ),
+    "ruby: a class of a gem": (
+        "Shoplib.Cart",
+        {
+            "lib": {
+                "shoplib.gemspec": 'Gem::Specification.new do |spec|\n  spec.name = "shoplib"\nend\n',
+                "lib/shoplib.rb": 'require "shoplib/cart"\n',
+                "lib/shoplib/cart.rb": "module Shoplib\n  class Cart\n    def add(item)\n      item\n    end\n  end\nend\n",
+            },
+            "api": {
+                "Gemfile": 'gem "shoplib"\n',
+                "app.rb": 'require "json"\nrequire "shoplib/cart"\n\ncart = Shoplib::Cart.new # use\n',
+                "other.rb": "class Cart\nend\n\nCart.new\n",
+            },
+        },
+    ),
+    "c: a function of an installed header": (
+        "shop_open",
+        {
+            "lib": {
+                "include/shop/store.h": "#ifndef SHOP_STORE_H\n#define SHOP_STORE_H\nint shop_open(const char *name);\n#endif\n",
+                "src/store.c": '#include "shop/store.h"\n\nint shop_open(const char *name) {\n    return name != 0;\n}\n',
+            },
+            "api": {
+                "main.c": (
+                    '#include <stdio.h>\n#include <shop/store.h>\n\nint main(void) {\n    return shop_open("a"); // use\n}\n'
+                ),
+            },
+        },
+    ),
 }
 
 
@@ -204,6 +280,15 @@ def test_uses_in_other_repositories_are_found_and_no_others(app: App, tmp_path: 
     symbol, repositories = CASES[case]
     desk = workspace(app, tmp_path, repositories)
     text = desk.call("find_references", symbol=symbol, project_path="shop").text
+    assert elsewhere(text, "lib") == marked(repositories), text
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.startswith("python")])
+def test_the_same_uses_are_found_in_postgresql(tmp_path: Path, workers: Workers, case: str) -> None:
+    symbol, repositories = CASES[case]
+    with closing(App(Config(tmp_path / "home", database=empty_database()), workers=workers)) as app:
+        desk = workspace(app, tmp_path, repositories)
+        text = desk.call("find_references", symbol=symbol, project_path="shop").text
     assert elsewhere(text, "lib") == marked(repositories), text
 
 

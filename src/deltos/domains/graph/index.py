@@ -49,7 +49,7 @@ class GraphIndexer:
     """Implements `workspace.indexer.Indexer` for the code graph."""
 
     name = "graph"
-    version = 11
+    version = 12
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""

@@ -1,8 +1,9 @@
 """What a project offers to others under names: the packages that its manifests declare, and their files.
 
 A package of Python is known by the folder that is imported, one of JavaScript by the name in package.json, one of Go by
-the module of go.mod, a crate by Cargo.toml, and packages of Java and Kotlin by what their sources say, where a build
-file of Maven or Gradle is there.
+the module of go.mod, a crate by Cargo.toml. Packages of Java and Kotlin and namespaces of C# and PHP are known by what
+their sources say, where a build file is there; a gem by what lies below `lib` beside its gemspec; headers of C and C++
+by their paths below `include`.
 """
 
 from __future__ import annotations
@@ -27,9 +28,18 @@ PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # positions in FAM
 _MANIFESTS = frozenset({"package.json", "go.mod", "Cargo.toml", "pyproject.toml"})
 _MANIFESTS_OF = {PYTHON_FAMILY: ("pyproject.toml",), DECLARED_FAMILY: ("go.mod", "Cargo.toml")}
 _SUFFIXES = (".py", ".pyi")
-_JVM_BUILDS = frozenset({"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"})
-_JVM = frozenset({"java", "kotlin"})
-_MOST_JVM_FILES = 5_000
+# Languages whose sources name their packages, and how the files end that say that these are built for others.
+_NAMED_IN_SOURCES = (
+    (
+        frozenset({"java", "kotlin"}),
+        ("pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
+    ),
+    (frozenset({"csharp"}), (".csproj",)),
+    (frozenset({"php"}), ("composer.json",)),
+)
+_MOST_FILES = 5_000
+_GEMSPEC, _GEM_SOURCES = ".gemspec", "lib"
+_HEADERS, _HEADER_FOLDER = (".h", ".hh", ".hpp", ".hxx"), "include/"
 # Folders beside a package that no build puts into it.
 _NOT_PACKAGED = frozenset(
     "test tests testing doc docs example examples sample samples script scripts tool tools bench benchmark benchmarks "
@@ -85,7 +95,7 @@ def offer_of(graph: StoredFacts) -> Offer:
                     places.append(place)
                     package = _python_package(place, declared.name)
                     packages.setdefault(package.name, package)
-    for name in _jvm_packages(facts, languages):
+    for name in (*_named_in_sources(facts, languages), *_required_as(languages), *_included_as(languages)):
         packages.setdefault(name, Package(name, DECLARED_FAMILY))
     offered = {package.family for package in packages.values()}
     files = {family: dict(_files(family, languages, tuple(places))) for family in offered}
@@ -147,17 +157,29 @@ def _below(folder: str, path: str) -> str:
     return "" if found == "." else found
 
 
-def _jvm_packages(facts: FactReader, languages: Mapping[str, str]) -> Iterator[str]:
-    """The packages of Java and Kotlin sources, where a build file says that they are built."""
-    if not any(path.rpartition("/")[2] in _JVM_BUILDS for path in languages):
-        return
-    sources = [path for path, language in languages.items() if language in _JVM and not is_test(path)]
-    found: dict[str, None] = {}
-    for path in sources[:_MOST_JVM_FILES]:
-        interface = _interface(facts, path, languages[path])
-        if isinstance(interface, SourceInterface) and interface.package:
-            found[interface.package] = None
-    yield from found
+def _named_in_sources(facts: FactReader, languages: Mapping[str, str]) -> Iterator[str]:
+    """The packages and namespaces that sources say they belong to, where a build file says that they are built."""
+    for named, builds in _NAMED_IN_SOURCES:
+        if any(path.rpartition("/")[2].endswith(builds) for path in languages):
+            sources = [path for path, language in languages.items() if language in named and not is_test(path)]
+            interfaces = (_interface(facts, path, languages[path]) for path in sources[:_MOST_FILES])
+            yield from dict.fromkeys(each.package for each in interfaces if isinstance(each, SourceInterface))
+
+
+def _required_as(languages: Mapping[str, str]) -> Iterator[str]:
+    """What others begin with when they require a file of a gem: `shop.rb` for `shop` and `shop/cart`."""
+    gems = [dirname(path) for path in languages if path.endswith(_GEMSPEC)]
+    for prefix in (f"{_below(folder, _GEM_SOURCES)}/" for folder in gems):
+        inside = [path[len(prefix) :] for path in languages if path.startswith(prefix) and path.endswith(".rb")]
+        yield from dict.fromkeys(f"{path.partition('/')[0].removesuffix('.rb')}.rb" for path in inside)
+
+
+def _included_as(languages: Mapping[str, str]) -> Iterator[str]:
+    """The headers of C and C++ that others can include: those below a folder `include`, by their paths from there."""
+    for path in languages:
+        before, folder, inside = f"/{path}".rpartition(f"/{_HEADER_FOLDER}")
+        if folder and path.endswith(_HEADERS) and not is_test(before):
+            yield inside
 
 
 def _interface(facts: FactReader, path: str, language: str) -> object:

@@ -37,9 +37,10 @@ _MOST_PREFIXES = 12
 
 
 def _packages(clause: ImportClause, language: str) -> list[str]:
-    """The packages that an import of something outside may be of: each beginning of its name."""
+    """The packages that an import of something outside may be of: each beginning of its name, of a gem the first. A
+    header is known by its whole path."""
     if clause.how == "file":
-        return []
+        return [clause.name if language != "ruby" else f"{clause.name.partition('/')[0].removesuffix('.rb')}.rb"]
     separator = "/" if language == "go" else "."
     parts = clause.name.split(separator)[:_MOST_PREFIXES]
     return [separator.join(parts[: count + 1]) for count in range(len(parts))]
