@@ -30,6 +30,7 @@ from deltos.server.http.metrics import Metrics
 from deltos.server.http.options import MCP_PATH
 from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.page import Page, PageOptions
+from deltos.server.http.page_entries import SharedEntries
 from deltos.server.http.page_sessions import PageSessions
 from deltos.server.http.rate import RateLimit
 from deltos.server.http.readiness import Readiness
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from deltos.server.choice import Choice
     from deltos.server.http.event_log import EventLog
     from deltos.server.http.options import HttpOptions
+    from deltos.server.http.page_entries import PageEntries
     from deltos.server.http.verify import Verifier
     from deltos.server.manifest import Manifest
     from deltos.server.workbench import Outcome
@@ -108,13 +110,10 @@ def build_app(
     metrics.gauge("deltos_sessions", "Open sessions.", lambda: sessions.count)
     metrics.pools(lambda: database_pools(choice.config.database))
     readiness = Readiness(choice.workbench, choice.config.database, time.monotonic)
-    page = Page(choice.workbench, _page_options(options, conversations, verifier, rate))
+    entries = SharedEntries(shared) if shared else None
+    page = Page(choice.workbench, _page_options(options, conversations, verifier, rate, entries))
     app = Starlette(
-        routes=[
-            *_routes(options, gate, metrics, readiness, guarded=verifier is not None),
-            # Whoever signed in to the page is known to one process alone.
-            *(page.routes() if options.workers == 1 else ()),
-        ],
+        routes=[*_routes(options, gate, metrics, readiness, guarded=verifier is not None), *page.routes()],
         middleware=[Middleware(StoreGuard), *_authentication(verifier)],
         lifespan=lambda _app: _running(manager, choice, surface),
     )
@@ -166,7 +165,11 @@ def _metadata_routes(options: HttpOptions) -> list[Route]:
 
 
 def _page_options(
-    options: HttpOptions, conversations: Conversations, verifier: Verifier | None, rate: RateLimit
+    options: HttpOptions,
+    conversations: Conversations,
+    verifier: Verifier | None,
+    rate: RateLimit,
+    entries: PageEntries | None,
 ) -> PageOptions:
     """The page for people lets in whom the protocol lets in: with a token, or anyone where only this machine calls."""
 
@@ -187,6 +190,7 @@ def _page_options(
         is_secure=options.scheme == "https",
         rate=rate,
         body_seconds=options.limits.body_seconds,
+        entries=entries,
     )
 
 

@@ -19,6 +19,7 @@ from deltos.budget import estimate_tokens
 from deltos.progress import Silent
 from deltos.server.access import Level
 from deltos.server.http.callers import caller_of
+from deltos.server.http.page_entries import OwnEntries
 from deltos.server.http.page_sessions import SESSION_SECONDS, is_same
 from deltos.server.shares import Shares
 from deltos.server.workbench import Failed
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from deltos.server.caller import Caller
+    from deltos.server.http.page_entries import PageEntries
     from deltos.server.http.page_sessions import PageSession, PageSessions
     from deltos.server.http.rate import RateLimit
     from deltos.server.workbench import Workbench
@@ -77,6 +79,7 @@ class PageOptions:
     is_secure: bool
     rate: RateLimit
     body_seconds: float  # for a request to arrive
+    entries: PageEntries | None = None  # where several servers share them
 
 
 class Page:
@@ -85,6 +88,7 @@ class Page:
     def __init__(self, workbench: Workbench, options: PageOptions) -> None:
         self._workbench = workbench
         self._options = options
+        self._entries = options.entries or OwnEntries(options.sessions)
         self._shares = Shares(MAX_CONCURRENT_VIEWS)
         self._streams: Counter[str] = Counter()
 
@@ -107,7 +111,7 @@ class Page:
         if await self._session(request):
             return _file("index.html")
         if self._options.is_open and (caller := await self._options.admit("")):
-            return self._begun(request, caller, "", _file("index.html"))
+            return await self._begun(request, caller, "", _file("index.html"))
         return _file("sign-in.html" if self._options.asks_token else "closed.html", status=401)
 
     async def enter(self, request: Request) -> Response:
@@ -117,7 +121,7 @@ class Page:
         caller = await self._options.admit("")
         if caller is None:
             return _file("closed.html", status=401)
-        return self._begun(request, caller, "", _file("entered.html"))
+        return await self._begun(request, caller, "", _file("entered.html"))
 
     async def sign_in(self, request: Request) -> Response:
         """Begin a session with a token that was typed in."""
@@ -132,7 +136,7 @@ class Page:
         caller = await self._options.admit(token) if self._options.asks_token and token else None
         if caller is None:
             return _file("sign-in.html", status=401)
-        return self._begun(request, caller, token, _file("entered.html"))
+        return await self._begun(request, caller, token, _file("entered.html"))
 
     async def static(self, request: Request) -> Response:
         """A file of the bundle: the same for everybody, so nobody is asked who they are."""
@@ -162,19 +166,22 @@ class Page:
         if session.caller.level < _CHANGE_LEVEL:
             return _problem(403, f"This needs the scope '{_CHANGE_LEVEL.scope}'")
         texts = {str(name): str(value) for name, value in given.items()}
-        return _json(await self._in_thread(_change, request.path_params["name"], texts, session.caller))
+        found = await self._in_thread(_change, request.path_params["name"], texts, session.caller)
+        await self._entries.keep(_cookie(request), session)
+        return _json(found)
 
     async def tool(self, request: Request, session: PageSession, given: dict[str, Any]) -> Response:
         """Call a tool as an agent would; levels are checked where they are for agents."""
         name = request.path_params["name"]
         run = partial(self._workbench.run, name, given, session.caller, Silent())
         outcome = await self._shares.run(session.caller, run)
+        await self._entries.keep(_cookie(request), session)
         text = structs.ToolText(outcome.text, outcome.is_error, outcome.truncated, estimate_tokens(outcome.text))
         return _json(msgspec.json.encode(text))
 
     async def leave(self, request: Request, _session: PageSession, _given: dict[str, Any]) -> Response:
         """End the session."""
-        self._options.sessions.end(request.cookies.get(_cookie_name(request), ""))
+        await self._entries.end(_cookie(request))
         response = _json(msgspec.json.encode(structs.Changed("You have left.")))
         response.delete_cookie(_cookie_name(request), path="/")
         return response
@@ -232,18 +239,12 @@ class Page:
         return self._looking(guarded)
 
     async def _session(self, request: Request) -> PageSession | None:
-        cookie = request.cookies.get(_cookie_name(request), "")
-        session = self._options.sessions.find(cookie)
-        # A token may have been revoked since: it is asked about every time, as it is for agents.
-        if session and session.token and await self._options.admit(session.token) is None:
-            self._options.sessions.end(cookie)
-            return None
-        return session
+        return await self._entries.find(_cookie(request), self._options.admit)
 
-    def _begun(self, request: Request, caller: Caller, token: str, response: Response) -> Response:
+    async def _begun(self, request: Request, caller: Caller, token: str, response: Response) -> Response:
         response.set_cookie(
             _cookie_name(request),
-            self._options.sessions.begin(caller, token),
+            await self._entries.begin(caller, token),
             max_age=SESSION_SECONDS,
             httponly=True,
             samesite="strict",
@@ -295,6 +296,10 @@ def _change(name: str, given: dict[str, str], caller: Caller, workbench: Workben
         return b"" if toolbox.open_pages is None else toolbox.open_pages().change(name, given, caller.conversation)
 
     return workbench.hold(work, caller)
+
+
+def _cookie(request: Request) -> str:
+    return request.cookies.get(_cookie_name(request), "")
 
 
 def _cookie_name(request: Request) -> str:

@@ -21,12 +21,14 @@ _SECRET_BYTES = 32
 
 @dataclass(slots=True)
 class PageSession:
-    """One browser. `token` is what it signed in with, asked about again at every request; never sent back."""
+    """One browser. `token` is what it signed in with, asked about again at every request; never sent back. `state` is
+    what was chosen in it when it was found."""
 
     csrf: str
     caller: Caller
     token: str
     used_at: float
+    state: str = ""
 
 
 class PageSessions:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 SHORTEST_LIFE_SECONDS = 5.0
 """A worker that ends sooner, by itself and not in order, could not serve: it is not started again."""
 
+MISUSED = 2
+"""The exit code of a server that was asked for something that cannot be: the next one could not serve either."""
+
 _PAUSE_SECONDS = 0.5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -93,7 +96,7 @@ class _Workers:
             ended = os.waitstatus_to_exitcode(status)
             if self._is_ending:
                 continue
-            if ended > 0 and lived < SHORTEST_LIFE_SECONDS:
+            if ended == MISUSED or (ended > 0 and lived < SHORTEST_LIFE_SECONDS):
                 code = code or ended
                 self._end()
                 continue

@@ -1,0 +1,121 @@
+"""The page for people where several processes and servers share a database: who came in at one is known to all."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from deltos.open_stores import open_tokens
+from deltos.server.access import Level
+from deltos.store.postgres.database import SCHEMA
+from tests.postgres_server import empty_database, role_url, server
+from tests.repositories import make_repository
+from tests.server.over_http.served import Reply, Served
+from tests.server.over_http.test_access import create
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+class Visitor:
+    """A browser that has come in: its cookie holds on every server."""
+
+    def __init__(self, served: Served, token: str) -> None:
+        came = served.request("POST", "/enter", f"token={token}".encode(), FORM)
+        assert came.status == 200, came.body
+        self._cookie = came.headers["set-cookie"].partition(";")[0].partition("=")[2]
+        self.csrf = json.loads(self.look(served, "state").body)["csrf"]
+
+    def _headers(self, served: Served) -> dict[str, str]:
+        return {"Cookie": f"deltos_page_{served.address.port}={self._cookie}"}
+
+    def look(self, served: Served, view: str) -> Reply:
+        return served.request("GET", f"/api/view/{view}", headers=self._headers(served))
+
+    def change(self, served: Served, path: str, **given: str) -> Reply:
+        headers = {**self._headers(served), "X-Deltos-CSRF": self.csrf}
+        return served.request("POST", f"/api/{path}", json.dumps(given).encode(), headers)
+
+
+@pytest.fixture
+def database() -> str:
+    empty_database()
+    return role_url()
+
+
+@pytest.fixture
+def token(tmp_path: Path, database: str) -> str:
+    return create(tmp_path, Level.ADMIN, database=database)
+
+
+@pytest.fixture
+def servers(tmp_path: Path, database: str, token: str) -> Iterator[list[Served]]:
+    """One server of two processes, and one of a single process."""
+    root = make_repository(tmp_path / "shop", {"shop.py": "def order(): ...\n"})
+    make_repository(tmp_path / "shop" / "inner", {"inner.py": "def inner(): ...\n"})
+    running = []
+    for n, more in enumerate((("--workers", "2"), ())):
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "deltos",
+            "mcp",
+            str(root),
+            "--http",
+            "127.0.0.1:0",
+            "--require-token",
+            *more,
+        ]
+        running.append(Served(command, tmp_path / f"home{n}", DELTOS_DATABASE=database))
+    yield running
+    for each in running:
+        each.dismiss()
+
+
+def test_who_signed_in_anywhere_is_known_to_every_process_until_leaving(
+    servers: list[Served], tmp_path: Path, token: str
+) -> None:
+    visitor = Visitor(servers[0], token)
+    for served in [*servers, *[servers[0]] * 8]:  # connections go to any of the processes
+        assert visitor.look(served, "state").status == 200
+    told = visitor.change(servers[0], "tool/set_working_directory", directory=str(tmp_path / "shop" / "inner"))
+    assert told.status == 200
+    for served in [*servers, *[servers[0]] * 8]:
+        assert json.loads(visitor.change(served, "tool/search_code", query="inner").body)["text"].startswith(
+            "inner.py:"
+        )
+    with psycopg.connect(server().url) as connection:
+        rows = connection.execute(f"SELECT * FROM {SCHEMA}.http_session").fetchall()
+    assert len(rows) == 1
+    assert not any(token.encode() in each for each in rows[0] if isinstance(each, bytes))
+    assert token not in str(rows[0])
+    assert visitor.change(servers[1], "leave").status == 200
+    assert [visitor.look(served, "state").status for served in servers] == [401, 401]
+
+
+def test_a_guessed_cookie_a_foreign_csrf_token_and_a_revoked_token_are_refused_everywhere(
+    servers: list[Served], tmp_path: Path, database: str, token: str
+) -> None:
+    visitor, other = Visitor(servers[0], token), Visitor(servers[1], token)
+    assert servers[0].request("POST", "/enter", b"token=deltos_guess", FORM).status == 401
+    visitor.csrf, other.csrf = other.csrf, visitor.csrf
+    assert [visitor.change(served, "tool/get_stats").status for served in servers] == [403, 403]
+    headers = {"Cookie": f"deltos_page_{servers[0].address.port}=guess"}
+    assert servers[0].request("GET", "/api/view/state", headers=headers).status == 401
+    with psycopg.connect(server().url, autocommit=True) as connection:  # what is kept cannot be exchanged
+        connection.execute(
+            f"UPDATE {SCHEMA}.http_session SET opening = (SELECT min(opening) FROM {SCHEMA}.http_session)"
+        )
+    assert sorted(each.look(servers[0], "state").status for each in (visitor, other)) == [200, 401]
+    last = Visitor(servers[0], token)
+    open_tokens(tmp_path, database).revoke(token.split("_")[1], int(time.time()))
+    assert [last.look(served, "state").status for served in servers] == [401, 401]
