@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def open_projects(home: Path, database: str = "", standbys: Sequence[str] = ()) -> ProjectStores:
-    """The stores of all projects; searches of code and history are read from standbys where these are up to date."""
+    """The stores of all projects; code, graph and history are searched in standbys where these are up to date."""
     if database:
         with _driver():
             from deltos.store.postgres.opened import shared_database

@@ -19,6 +19,7 @@ from tests.repositories import make_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
 
     from deltos.isolated.process import Workers
@@ -56,6 +57,16 @@ def catch_up(standby: Server) -> None:
             time.sleep(0.02)
 
 
+def last_read(standby: Server) -> datetime:
+    """When a server of ours last asked the standby something."""
+    sql = "SELECT max(query_start) FROM pg_stat_activity WHERE usename = %s"
+    with psycopg.connect(standby.url, autocommit=True) as connection:
+        row = connection.execute(sql, (ROLE,)).fetchone()
+    assert row
+    moment: datetime = row[0]
+    return moment
+
+
 class Asked:
     """A project, and where its searches are read."""
 
@@ -65,6 +76,9 @@ class Asked:
 
     def text(self, query: str) -> str:
         return self._desk.call("search_code", query=query).text
+
+    def graph(self, tool: str, **given: str) -> str:
+        return self._desk.call(tool, **given).text
 
     def port(self) -> int:
         with self.index.store.code.snapshot() as connection:
@@ -86,6 +100,13 @@ def test_a_search_is_read_from_the_standby_unless_that_lags_behind_or_is_gone(
         catch_up(standby)
         assert asked.port() == standby.port
         assert "walrus.py" in asked.text("of_walrus")
+        for tool in ("find_symbol", "find_references", "get_impact", "get_context", "get_stats", "detect_circular"):
+            before = last_read(standby)
+            told = asked.graph(
+                tool, **({"symbol": "of_walrus"} if tool not in ("get_stats", "detect_circular") else {})
+            )
+            assert "walrus.py" in told or "1 file" in told
+            assert last_read(standby) > before
         with confined(Confinement((root,), {})):  # the standby holds callers to their rights too
             assert asked.port() == standby.port
             with asked.index.store.code.snapshot() as connection:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.implementing import Relatives
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph
     from deltos.store.project import ProjectFiles
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
 _HINT_CHARACTERS = 200
@@ -158,6 +160,19 @@ class Context:
     members: tuple[Symbol, ...]
 
 
+def _reading_one_state(
+    method: Callable[Concatenate[GraphSearch, _P], _T],
+) -> Callable[Concatenate[GraphSearch, _P], _T]:
+    """The method sees one state of the graph, whatever is written meanwhile; a store with standbys may ask one."""
+
+    @wraps(method)
+    def read(self: GraphSearch, *arguments: _P.args, **named: _P.kwargs) -> _T:
+        with self.reader.snapshot():
+            return method(self, *arguments, **named)
+
+    return read
+
+
 class GraphSearch:
     """Answers questions about one project's graph."""
 
@@ -168,6 +183,7 @@ class GraphSearch:
 
     # --- symbols
 
+    @_reading_one_state
     def find(
         self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset(), suggests: bool = True
     ) -> list[Symbol]:
@@ -210,6 +226,7 @@ class GraphSearch:
         symbols, files = self.reader.symbol_count(), len(self.reader.paths())
         return f"Searched {counted(symbols, 'symbol')} in {counted(files, 'file')}."
 
+    @_reading_one_state
     def near_names(self, symbol: str) -> str:
         """What may have been meant by a name that no symbol has, as a question; empty where nothing is like it."""
         query = parse_query(symbol)
@@ -224,6 +241,7 @@ class GraphSearch:
         near = process.extract(query.last, names, scorer=fuzz.WRatio, limit=_SUGGESTIONS)
         return [name for name, score, _ in near if score >= _LEAST_SIMILAR]
 
+    @_reading_one_state
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
         """The things that a name may mean, each with all its definitions; modules when no symbol has the name."""
         place = self._place(symbol)
@@ -307,6 +325,7 @@ class GraphSearch:
         row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
         return Target(row, (node_id,) if node_id else (), frozenset())
 
+    @_reading_one_state
     def at(self, place: str) -> Target:
         """The definition on a line, given as FILE:LINE."""
         path, _, line = place.strip().rpartition(":")
@@ -331,6 +350,7 @@ class GraphSearch:
 
     # --- references
 
+    @_reading_one_state
     def references(self, target: Target) -> FoundReferences:
         """All places that refer to a target, and where there may be others; its own definition is none."""
         found = self.uses(target)
@@ -433,6 +453,7 @@ class GraphSearch:
 
     # --- impact
 
+    @_reading_one_state
     def impact(self, target: Target) -> Impact:
         """Everything that depends on a target, step by step; circles are entered once."""
         members = [row.node_id for row in self._members(target)]
@@ -501,6 +522,7 @@ class GraphSearch:
 
     # --- context
 
+    @_reading_one_state
     def context(self, target: Target) -> Context:
         """A symbol's definition and neighbourhood."""
         references = self.uses(target)

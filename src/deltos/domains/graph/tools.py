@@ -221,7 +221,9 @@ class _GraphTools:
     def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
         """Import cycles."""
         reader = graph.search.reader
-        return render_cycles(find_cycles(reader.imports()), len(reader.paths()), page=graph.page)
+        with reader.snapshot():
+            imports, files = reader.imports(), len(reader.paths())
+        return render_cycles(find_cycles(imports), files, page=graph.page)
 
     def get_context(self, graph: _Opened, call: Call) -> Answer:
         """One symbol and its neighbourhood, or the map of a file or folder."""
@@ -245,7 +247,10 @@ class _GraphTools:
 
     def get_stats(self, graph: _Opened, _call: Call) -> Answer:
         """Sizes and shares."""
-        return render_stats(graph.search.reader.counts(), graph.freshness, page=graph.page)
+        reader = graph.search.reader
+        with reader.snapshot():
+            counts = reader.counts()
+        return render_stats(counts, graph.freshness, page=graph.page)
 
     def _answer(self, graph: _Opened, call: Call, answer: Callable[[Target, BudgetedLines], Answer]) -> Answer:
         """The answer for the one thing that is meant, or for each that a pattern matches; else the candidates of an
