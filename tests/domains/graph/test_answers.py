@@ -184,7 +184,7 @@ def test_the_machine_form_tells_how_a_use_reaches_the_symbol(
         return [(row["line"], row["certain"], row["via"]) for row in answer["references"]]
 
     assert told("m.f") == [(2, True, "direct"), (9, True, "direct"), (8, True, "alias")]
-    assert told("h") == [(1, True, "direct"), (2, True, "direct")]
+    assert told("h") == [(1, True, "direct"), (2, True, "alias")]
     assert told("Base.put") == [
         (7, True, "direct"),
         (6, False, "override"),
@@ -218,6 +218,33 @@ def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project
     assert "web.my-app.util.clean" not in text
     assert "call clean()" in desk.call("find_references", symbol="web/my-app/util.clean").text
     assert parse_query("web.my-app.util.clean").form == "dotted"
+
+
+def test_a_module_is_asked_for_by_a_name_with_a_hyphen(project: SmallProject) -> None:
+    project.write({"lib/big-tool.ts": "export const x = 1;\n", "use.ts": 'import "./lib/big-tool";\n'})
+    assert "import" in tools_of(project).call("find_references", symbol="big-tool").text
+
+
+def test_the_members_of_a_ruby_module_are_those_of_all_openings(project: SmallProject) -> None:
+    part = (
+        "module Acme\n  class Engine\n    def step{0}\n      help{0}\n    end\n    def help{0}\n    end\n  end\nend\n"
+    )
+    project.write({f"lib/part{number}.rb": part.format(number) for number in (1, 2)})
+    text = tools_of(project).call("get_context", symbol="Acme::Engine").text
+    assert "--- members (4) ---\nlib/part1.rb\n 3 step1\n 6 help1\nlib/part2.rb\n 3 step2\n 6 help2" in text
+    assert "--- callees (2) ---" in text
+
+
+def test_a_method_of_an_unnamed_java_class_overrides_that_of_its_base(project: SmallProject) -> None:
+    project.write({
+        "Shape.java": "abstract class Shape {\n  abstract int area(int n);\n}\n",
+        "Use.java": "class Use {\n  Shape make() {\n    return new Shape() {\n      int area(int n) { return n; }\n    };\n  }\n"
+        "  int go(Shape s) {\n    return s.area(1);\n  }\n}\n",
+    })  # fmt: skip
+    desk = tools_of(project)
+    assert "--- on Use.make.area, which overrides it" in desk.call("find_references", symbol="Shape.area").text
+    assert "--- through Shape.area, which it implements" in desk.call("find_references", symbol="make.area").text
+    assert "subclasses" not in desk.call("get_context", symbol="Shape").text
 
 
 def test_files_that_are_not_resolved_are_named_and_no_others_count_as_tests(still: SmallProject) -> None:

@@ -29,6 +29,7 @@ ROOT = Path("/project")
         ("feed", "name", "feed"),
         (" feed() ", "name", "feed"),
         ("$el", "name", "$el"),
+        ("big-tool", "name", "big-tool"),
         ("Parser.feed", "dotted", "Parser.feed"),
         ("Acme::App", "dotted", "Acme.App"),
         ("Parser#feed", "dotted", "Parser.feed"),

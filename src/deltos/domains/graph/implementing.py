@@ -142,6 +142,8 @@ class Relatives:
 
     def _members(self, owner: Symbol, name: str) -> list[Symbol]:
         """The members of a name that a class has: in its file or, as Go, Rust and C++ write it, apart from it."""
+        if owner.kind in _CALLABLE:  # of an unnamed class, which its methods stand for
+            return [owner] if owner.name == name else []
         owned = self._owned(name)
         rows = [*owned.get((owner.path, owner.label), ())]
         for place in (owner.path, owner.path.rpartition("/")[0]) if owner.path.endswith(_APART) else ():
@@ -156,7 +158,7 @@ class Relatives:
 
     def _inherited(self, member: Symbol) -> Iterator[Symbol]:
         """The same member of the classes above, as far as the project defines them."""
-        classes = self._classes_of(member)
+        classes = [*self._classes_of(member), member]  # the method of an unnamed class derives itself
         seen = {row.node_id for row in classes}
         while classes:
             current = classes.pop()

@@ -18,6 +18,8 @@ EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "wri
 ImportMode = Literal["runtime", "type", "deferred"]
 
 
+ALIAS = "alias"
+"""The origin of an edge whose line has another name than its target: `from m import f as g` … `g()`, a macro."""
 MOST_TARGETS = 256
 """Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name."""
 

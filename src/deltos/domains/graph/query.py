@@ -23,7 +23,7 @@ KINDS = ("function", "class", "method", "interface", "type", "enum", "variable",
 _KIND_OF = {"property": "variable", "module": "class", "namespace": "class"}
 _LONGEST_SYMBOL = 500
 _LINE_DIGITS = 9
-_NAME = re.compile(r"[\w$]+")
+_NAME = re.compile(r"[\w$]++(?:-[\w$]++)*+")
 _DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
 _ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
 

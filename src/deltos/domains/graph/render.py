@@ -402,9 +402,13 @@ def _member_section(rows: Sequence[Symbol]) -> str:
         return ""
     shown = rows[: 3 * _CONTEXT_SHOWN]
     lines = [_title("members", len(rows), len(shown))]
-    lines += [f" {outline_line(row)}" for row in shown if row.kind not in _VALUES]
-    if values := [f"{row.name}:{row.line}" for row in shown if row.kind in _VALUES]:
-        lines.append(f" {', '.join(values)}")
+    files = dict.fromkeys(row.path for row in shown)
+    for path in files:
+        here = [row for row in shown if row.path == path]
+        lines += [path] if len(files) > 1 else []  # of a module of Ruby that is opened in several
+        lines += [f" {outline_line(row)}" for row in here if row.kind not in _VALUES]
+        if values := [f"{row.name}:{row.line}" for row in here if row.kind in _VALUES]:
+            lines.append(f" {', '.join(values)}")
     return "\n".join(lines)
 
 

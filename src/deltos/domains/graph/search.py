@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.implementing import Relatives
 from deltos.domains.graph.languages import hiding_uses, is_declared, is_resolved, is_same_world
+from deltos.domains.graph.model import ALIAS
 from deltos.domains.graph.query import (
     Place,
     SymbolQuery,
@@ -25,7 +26,7 @@ from deltos.domains.graph.query import (
     qualified_name,
 )  # fmt: skip
 from deltos.domains.graph.source import Source
-from deltos.domains.graph.uses import ALIAS, BROKEN_IMPORT, as_group, merged
+from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merged
 from deltos.errors import BadArgument, NotFound
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
@@ -528,7 +529,9 @@ class GraphSearch:
         references = self.uses(target)
         every = (*references.certain, *references.aliased)
         members = self._members(target)
-        outgoing = self.reader.outgoing(target.first.path, [*target.node_ids, *[row.node_id for row in members]])
+        inside = [*target.node_ids, *[row.node_id for row in members]]
+        paths = dict.fromkeys((target.first.path, *[row.path for row in members]))
+        outgoing = [row for path in paths for row in self.reader.outgoing(path, inside)]
         own = [row for row in outgoing if row.source_id in target.node_ids]
         through = [row for row in references.through if row.kind == "call"]
         return Context(
@@ -543,9 +546,14 @@ class GraphSearch:
             callees=self._targets_of(outgoing if target.first.kind not in _CALLABLE else own, "call"),
             overridden=tuple(row for i, row in references.others.items() if i in references.bases),
             bases=self._targets_of(own, "inherit"),
-            subclasses=tuple(self.reader.symbols(row.source_id for row in every if row.kind == "inherit").values()),
+            subclasses=tuple(self._heirs(target, every)),
             members=tuple(members),
         )
+
+    def _heirs(self, target: Target, rows: Iterable[ReferenceRow]) -> list[Symbol]:
+        """What inherits from a target; a class without a name is left out, which its methods would stand for."""
+        found = self.reader.symbols(row.source_id for row in rows if row.kind == "inherit").values()
+        return [row for row in found if (row.kind in _CALLABLE) <= (target.first.kind in _CALLABLE)]
 
     def _targets_of(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[Symbol, ...]:
         wanted = [row.target_id for row in rows if row.kind == kind and row.certain]
@@ -556,8 +564,12 @@ class GraphSearch:
         """The direct members of a class or module."""
         if target.first.kind in _CALLABLE or target.first.kind == "variable":
             return []
-        prefix = f"{target.first.key}." if target.first.key else ""
-        inside = [row for row in self.reader.symbols_in(target.first.path) if row.key.startswith(prefix)]
+        openings = self.reader.symbols(target.node_ids[1:]).values() if _is_opening(target.first) else ()
+        return [row for opening in (target.first, *openings) for row in self._members_in(opening)]
+
+    def _members_in(self, owner: Symbol) -> list[Symbol]:
+        prefix = f"{owner.key}." if owner.key else ""
+        inside = [row for row in self.reader.symbols_in(owner.path) if row.key.startswith(prefix)]
         return [row for row in inside if "." not in row.key[len(prefix) :]]
 
 

@@ -14,10 +14,11 @@ from deltos.domains.graph.across import Definition, Member
 from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.lines import UseLines, definition_line
 from deltos.domains.graph.map import render_map
+from deltos.domains.graph.model import ALIAS
 from deltos.domains.graph.page import BudgetedLines, Piece, cut_line
 from deltos.domains.graph.query import is_pattern, path_filter
 from deltos.domains.graph.render import render_context, render_cycles, render_impact, render_references, render_stats
-from deltos.domains.graph.uses import ALIAS, UseGroup, merged
+from deltos.domains.graph.uses import UNDER_ANOTHER_NAME, UseGroup, merged
 from deltos.errors import Cancelled, DeltosError, NotFound, NothingToIndex
 from deltos.store.symbols import bare_key
 from deltos.text.counts import counted
@@ -500,7 +501,7 @@ def _groups(crossings: Crossings, definitions: Sequence[Definition], target: Tar
     ]
     return [
         _group("", [row for row in certain if row.origin != ALIAS]),
-        _group("--- under another name (import … as) ---", [row for row in certain if row.origin == ALIAS]),
+        _group(UNDER_ANOTHER_NAME, [row for row in certain if row.origin == ALIAS]),
         _group("", possible, crossings.doubt or "ambiguous name"),
         _group("", mentions, "unknown receiver"),
     ]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from deltos.domains.graph.search import FoundReferences
     from deltos.store.graph import ReferenceRow
 
-ALIAS = "alias"
 OVERRIDE = "override"
+UNDER_ANOTHER_NAME = "--- under another name (import … as, or a macro) ---"
 BROKEN_IMPORT = "imported from where it is not"
 
 
@@ -54,7 +54,7 @@ def grouped_uses(found: FoundReferences) -> list[UseGroup]:
     for via in dict.fromkeys(filter(None, map(found.via, through))):
         rows = [row for row in through if found.via(row) == via]
         groups.append(UseGroup(_via_title(found, via, rows), _uses(rows, shown), is_through=True))
-    groups.append(UseGroup("--- under another name (import … as) ---", _uses(found.aliased, shown)))
+    groups.append(UseGroup(UNDER_ANOTHER_NAME, _uses(found.aliased, shown)))
     for reason in dict.fromkeys(map(reason_of, found.possible)):
         rows = [row for row in found.possible if reason_of(row) == reason]
         groups.append(UseGroup(_possible_title(found, reason), _uses(rows, set()), reason))

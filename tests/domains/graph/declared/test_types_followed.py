@@ -485,3 +485,121 @@ int count_of(int x) { return x; }
     facts = table.facts("t.h")
     assert facts is not None
     assert [(symbol.key, symbol.line, symbol.end_line) for symbol in facts.symbols] == [("point", 1, 3)]
+
+
+def test_methods_of_unnamed_java_classes_see_their_base_and_stand_in_for_its_methods() -> None:
+    check_files(
+        {
+            "T.java": """package a;
+abstract class Shape {
+  int size() { return 1; }
+  abstract int area(int n);
+}
+class Square extends Shape { // -> Shape
+  Square(int n) {}
+  int area(int n) { return size(); } // -> Shape.size
+}
+enum Op {
+  ADD {
+    int run(int n) { return twice(n); } // -> Op.twice
+  };
+  abstract int run(int n);
+  int twice(int n) { return 2 * n; }
+}
+class T {
+  void size() {}
+  void use() {
+    run(new Shape() { // -> T.run, Shape
+      int area(int n) {
+        return size() + super.size() + n; // -> Shape.size
+      }
+    });
+    size(); // -> T.size
+    map(Square::new); // -> T.map, Square, Square.Square
+  }
+  void run(Shape s) {} // -> Shape
+  void map(Object o) {}
+}
+"""
+        }
+    )
+
+
+def test_promoted_parameters_of_php_constructors_are_properties() -> None:
+    check_files(
+        {
+            "a.php": """<?php
+namespace App;
+interface Reader { public function read(int $n): string; }
+abstract class Base implements Reader { } // -> Reader
+class App {
+  public function __construct(private Reader $reader, protected readonly Base $base) {} // -> Reader, Base
+  public function run(): void {
+    $this->reader->read(1); // -> App.reader, Reader.read
+    $this->base->read(2); // -> App.base, Reader.read
+  }
+}
+"""
+        }
+    )
+
+
+def test_macros_of_c_mean_what_they_are_replaced_with() -> None:
+    resolved = check_files(
+        {
+            "log.h": """void write_log(const char *m); // -> log.c:write_log
+#define LOG(x) write_log(x) // -> log.c:write_log
+#define LEVEL current_level // -> log.c:current_level
+#define GLUE(a) a ## write_log(a)
+""",
+            "twice.h": """#include "log.h"
+#define LOG_TWICE(x) do { LOG(x); /* other_log(x) */ \\
+    LOG(x); } while (0)
+""",
+            "log.c": "void write_log(const char *m) {}\nint current_level;\nvoid other_log(void) {}\n",
+            "main.c": """#include "twice.h" // -> twice.h:
+int main(void) {
+  LOG("write_log"); // -> log.h:LOG, log.c:write_log
+  LOG_TWICE("x"); // -> twice.h:LOG_TWICE, log.h:LOG, log.c:write_log
+  GLUE(x); // -> log.h:GLUE
+  return LEVEL; // -> log.h:LEVEL, log.c:current_level
+}
+""",
+        }
+    )
+    ways = {(edge.line, edge.target_key): edge.origin for edge in resolved["main.c"].edges}
+    assert ways[3, "LOG"] == "scope"
+    assert ways[3, "write_log"] == "alias"
+
+
+def test_a_call_on_the_line_of_the_method_that_it_means_is_a_use() -> None:
+    check_files(
+        {
+            "a.cpp": """class Job {
+ public:
+  void put(int a) { put(a, 1); } // -> Job.put, Job.put#2
+  void put(int a, int b) {}
+};
+""",
+        }
+    )
+
+
+def test_a_use_under_another_name_is_told_as_such() -> None:
+    resolved = check_files(
+        {
+            "src/lib.rs": "pub mod a;\npub mod b;\n",
+            "src/a.rs": "pub struct Total;\n",
+            "src/b.rs": """use crate::a::Total as Sum; // -> Total
+pub fn f(s: Sum) {} // -> Total
+""",
+            "A.php": "<?php\nnamespace App;\nclass Order {}\n",
+            "B.php": """<?php
+namespace Web;
+use App\\Order as Ord; // -> Order
+function f(Ord $o) {} // -> Order
+""",
+        }
+    )
+    assert [edge.origin for edge in resolved["src/b.rs"].edges] == ["scope", "alias"]
+    assert [edge.origin for edge in resolved["B.php"].edges] == ["scope", "alias"]

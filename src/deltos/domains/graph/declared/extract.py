@@ -12,6 +12,7 @@ from deltos.domains.graph.declared.environment import Environment
 from deltos.domains.graph.declared.facts import (
     TYPE_SIGN,
     UNKNOWN,
+    MacroName,
     Occurrence,
     ScopeTypes,
     SourceBody,
@@ -19,15 +20,17 @@ from deltos.domains.graph.declared.facts import (
     TopDefinition,
 )
 from deltos.domains.graph.declared.imports import read_import, read_package
+from deltos.domains.graph.declared.macros import names_in_macro
 from deltos.domains.graph.declared.shapes import SHAPES, GrammarShape
 from deltos.domains.graph.declared.types import parse_type
 from deltos.domains.graph.declared.world import outward
 from deltos.domains.graph.declared.written import Written, first_child
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.kernel.resolver import FileFacts
+from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import tree_sitter
 
@@ -42,6 +45,7 @@ _TYPE_ROLES = frozenset({"type", "inherit", "create"})
 _GENERIC_NAMES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
 _ASSIGNING = frozenset({"assignment_expression", "assignment"})
 _PROTOTYPES = frozenset({"declaration", "field_declaration", "type_definition"})
+_PROMOTED = frozenset({"property_promotion_parameter"})  # a parameter of PHP's constructor that is a property too
 _NO_SOURCES = frozenset({"property", "variable", "namespace"})
 _CALLABLE = frozenset({"function", "method"})
 
@@ -106,6 +110,8 @@ class _SourceReader:
         self._written = Written(data, shape, self._environment)
         self._declarations = Declarations(self._written, shape, language)
         self._names = {(symbol.line, symbol.name) for symbol in symbols}
+        self._keys = {symbol.key for symbol in symbols}
+        self._macros: dict[str, tuple[MacroName, ...]] = {}
         self._bound: set[int] = set()
         self._defined: set[int] = set()
         self._uses: list[Occurrence] = []
@@ -114,6 +120,17 @@ class _SourceReader:
         self._package = ""
         self._implementing: dict[int, str] = {}
         self._scopes: dict[str, _DeclaredScope] = {}
+        self._special: dict[str, Callable[[tree_sitter.Node], None]] = {
+            "explicit_constructor_invocation": self._call_constructor,
+            "impl_item": self._implement,
+            "function_definition": self._define_function,
+            "type_definition": self._define_type,
+            "ordered_field_declaration_list": self._read_tuple_fields,
+            "object_creation_expression": self._create,
+            "enum_constant": self._define_constant,
+            "preproc_def": self._read_macro,
+            "preproc_function_def": self._read_macro,
+        }
 
     def read(self, root: tree_sitter.Node) -> None:
         """Visit every node once, outermost first; without recursion, for source may nest without end."""
@@ -143,6 +160,7 @@ class _SourceReader:
             tuple(sorted(type_keys)),
             {symbol.key: symbol.kind for symbol in self._symbols},
             tuple(sorted(symbol.key for symbol in self._symbols if self._is_file_local(symbol))),
+            self._macros,
         )
         return FileFacts(tuple(self._symbols), interface, SourceBody(tuple(self._uses), tuple(self._import_lines)))
 
@@ -180,6 +198,9 @@ class _SourceReader:
             return []  # PHP's variables are nothing else
         if kind == "token_tree":
             return self._tokens(node)
+        if kind == "field_identifier":  # of a method that a class of C++ defines: what follows on its line are uses
+            self._names.discard((node.start_point[0] + 1, self._written.text(node)))
+            return []
         return self._inside(node, kind, role)
 
     def _inside(self, node: tree_sitter.Node, kind: str, role: str) -> list[_Visit | _Bind | _Close]:
@@ -207,27 +228,74 @@ class _SourceReader:
 
     def _read_special(self, node: tree_sitter.Node, kind: str) -> None:
         """What only one language writes."""
-        line = node.start_point[0] + 1
-        if kind == "explicit_constructor_invocation":
-            called = node.child_by_field_name("constructor")
-            if called is not None:
-                name = self._written.text(called)
-                self._uses.append(Occurrence(line, self._spans.key_at(line), name, "construct", None))
-        elif kind == "impl_item":
-            self._implement(node)
-        elif kind == "function_definition" and self._language == "cpp":
-            name_defined = self._declarations.qualified_name(node)
-            if name_defined is not None:
-                self._defined.add(name_defined.start_byte)
-            fixture = self._declarations.fixture(node)
-            if fixture:
-                self._scope(self._spans.key_at(line)).bases.append(fixture)
-        elif kind == "type_definition":
-            self._bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
-        elif kind == "ordered_field_declaration_list" and self._spans.type_at(line):
-            types = self._scope(self._spans.type_at(line)).types
+        read = self._special.get(kind)
+        if read is not None:
+            read(node)
+
+    def _call_constructor(self, node: tree_sitter.Node) -> None:
+        """Java's `super(…)` and `this(…)`."""
+        called, line = node.child_by_field_name("constructor"), node.start_point[0] + 1
+        if called is not None:
+            name = self._written.text(called)
+            self._uses.append(Occurrence(line, self._spans.key_at(line), name, "construct", None))
+
+    def _define_function(self, node: tree_sitter.Node) -> None:
+        """C++ qualifies the name of a method that is defined outside its class; tests of GoogleTest have fixtures."""
+        if self._language != "cpp":
+            return
+        name_defined = self._declarations.qualified_name(node)
+        if name_defined is not None:
+            self._defined.add(name_defined.start_byte)
+        fixture = self._declarations.fixture(node)
+        if fixture:
+            self._scope(self._spans.key_at(node.start_point[0] + 1)).bases.append(fixture)
+
+    def _define_type(self, node: tree_sitter.Node) -> None:
+        self._bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
+
+    def _read_tuple_fields(self, node: tree_sitter.Node) -> None:
+        owner = self._spans.type_at(node.start_point[0] + 1)
+        if owner:
+            types = self._scope(owner).types
             for position, each in enumerate(node.children_by_field_name("type")):
                 types.setdefault(str(position), (TYPE_SIGN + self._written.type_text(each),))
+
+    def _create(self, node: tree_sitter.Node) -> None:
+        body = next((child for child in node.named_children if child.type == "class_body"), None)
+        created = node.child_by_field_name("type")
+        if body is not None and created is not None:
+            self._derive_unnamed(body, self._written.type_text(created), created)
+
+    def _define_constant(self, node: tree_sitter.Node) -> None:
+        body = node.child_by_field_name("body")
+        if body is not None:
+            self._derive_unnamed(body, self._spans.type_at(node.start_point[0] + 1).rpartition(".")[2])
+
+    def _derive_unnamed(self, body: tree_sitter.Node, base: str, created: tree_sitter.Node | None = None) -> None:
+        """Java's `new Base() {…}`: its methods see the members of the base, and may stand in for them."""
+        for method in body.named_children:
+            name = method.child_by_field_name("name") if method.type == "method_declaration" else None
+            key = self._spans.key_at(name.start_point[0] + 1) if name is not None else ""
+            if name is None or bare_key(key).rpartition(".")[2] != self._written.text(name):
+                continue
+            self._scope(key).bases.append(base)
+            if created is not None:
+                qualifier, _, last = parse_type(base).name.rpartition(".")
+                receiver = tuple(qualifier.split(".")) if qualifier else None
+                self._uses.append(Occurrence(created.start_point[0] + 1, key, last, "inherit", receiver))
+
+    def _read_macro(self, node: tree_sitter.Node) -> None:
+        """What a macro of C is replaced with: its names are uses here, and wherever the macro is used."""
+        value, parameters = node.child_by_field_name("value"), node.child_by_field_name("parameters")
+        named = node.child_by_field_name("name")
+        if value is None or named is None:
+            return
+        own = {self._written.text(each) for each in parameters.named_children} if parameters is not None else set()
+        found = names_in_macro(self._written.text(value), own)
+        key, first = self._written.text(named), value.start_point[0] + 1
+        if key in self._keys and found:
+            self._uses += [Occurrence(first + each.line, key, each.name, each.role, None) for each in found]
+            self._macros[key] = tuple(dict.fromkeys(MacroName(each.name, each.role) for each in found))
 
     def _implement(self, node: tree_sitter.Node) -> None:
         """`impl Trait for Type`: the trait is a base of the type, as far as this file defines it."""
@@ -299,11 +367,16 @@ class _SourceReader:
     def _member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Note the member's name with the path to it; go on with the object and the arguments."""
         receiver, name = self._written.member_parts(node, kind)
+        if kind == "method_reference" and node.children[-1].type == "new":
+            yield from ((child, "create") for child in node.named_children[:1])  # Java's `Parser::new`
+            return
         if name is None:
             yield from ((child, "read") for child in node.named_children)
             return
         if name.child_count and name.type not in self._shape.members:
             name = first_child(name) or name  # a generic name: `Foo<T>`
+        if role == "read" and name.type == "type_identifier":
+            role = "type"
         if receiver is None:
             self._note(name, "call" if kind in self._shape.calls else role, None)
         else:
@@ -349,7 +422,8 @@ class _SourceReader:
         if kind != "type_case":  # a case binds the name of its switch again
             found = [binding for binding in found if binding.leaf.start_byte not in self._bound]
         line = node.start_point[0] + 1
-        owner = self._spans.type_at(line) if kind in self._shape.fields and not self._spans.is_in_function(line) else ""
+        is_field = kind in self._shape.fields and (kind in _PROMOTED or not self._spans.is_in_function(line))
+        owner = self._spans.type_at(line) if is_field else ""
         if kind in self._shape.fields and self._language == "go" and not found:
             embedded = node.child_by_field_name("type")
             if owner and embedded is not None:

@@ -57,9 +57,16 @@ class ImportClause(Node, frozen=True):
     within: str = ""
 
 
+class MacroName(Node, frozen=True):
+    """A name that stands in the body of a macro, and as what it is used there."""
+
+    name: str
+    role: str
+
+
 class SourceInterface(Node, frozen=True, tag="source"):
     """What other files may depend on; `kinds` are those of all symbols, by key, `file_local` those that no other file
-    can link to."""
+    can link to, `macros` the names in the bodies of C's macros, by key."""
 
     package: str
     tops: tuple[TopDefinition, ...]
@@ -68,6 +75,7 @@ class SourceInterface(Node, frozen=True, tag="source"):
     type_keys: tuple[str, ...]
     kinds: dict[str, str]
     file_local: tuple[str, ...] = ()
+    macros: dict[str, tuple[MacroName, ...]] = field(default_factory=dict)
 
 
 class GoModule(Node, frozen=True, tag="go.mod"):

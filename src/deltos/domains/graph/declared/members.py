@@ -150,11 +150,11 @@ class Members:
         for key in outward(source):
             if key in self._unit.type_keys:
                 yield DefinedSymbol(self._unit.path, key)
-            elif self._unit.language == "cpp" and self._unit.scope(key).bases:
-                # A test is a method of its fixture, though it is written as a function.
-                fixture = self.type_named(self._unit, self._unit.scope(key).bases[0], key.rpartition(".")[0], 0)
-                if fixture.owner is not None:
-                    yield fixture.owner
+            elif self._unit.language in ("cpp", "java") and self._unit.scope(key).bases:
+                # A test of C++ is a method of its fixture, one of Java's unnamed classes has what it derives from.
+                derived = self.type_named(self._unit, self._unit.scope(key).bases[0], key.rpartition(".")[0], 0)
+                if derived.owner is not None:
+                    yield derived.owner
         container = source.rpartition(".")[0]
         if container and container not in self._unit.type_keys:
             # A method outside its class, as C++, Go and Rust write it: the class may be in another file.
@@ -236,6 +236,8 @@ class Members:
         owners = self._own_types(within) if unit is self._unit else self._types_around(unit, within)
         for owner in owners:
             if name in ("super", "base", "parent", "super_expression"):
+                if unit.language == "java" and within not in unit.type_keys and unit.scope(within).bases:
+                    return ResolvedType(owner)  # in a method of an unnamed class, whose base stands for it
                 return next(self._bases(owner, depth), UNTYPED)
             return ResolvedType(owner)
         return UNTYPED

@@ -12,7 +12,8 @@ from deltos.domains.graph.declared.visibility import Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
 from deltos.domains.graph.kernel.dependencies import outside_package
 from deltos.domains.graph.kernel.resolver import Resolution
-from deltos.domains.graph.model import MOST_TARGETS, Edge, Import
+from deltos.domains.graph.model import ALIAS, MOST_TARGETS, Edge, Import
+from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -34,6 +35,8 @@ _ROLES: dict[str, EdgeKind] = {
 
 
 _MOST_PREFIXES = 12
+_MOST_EXPANDED = 64
+"""Names in the bodies of macros that are looked up for one use."""
 
 
 def _packages(clause: ImportClause, language: str) -> list[str]:
@@ -76,9 +79,10 @@ class _Reference(NamedTuple):
     key: str
     kind: EdgeKind
 
-    def edge(self, *, is_certain: bool) -> Edge:
+    def edge(self, *, is_certain: bool, is_aliased: bool) -> Edge:
         """The edge, with the rule that its certainty tells."""
-        return Edge(*self, "scope" if is_certain else "name", certain=is_certain)
+        origin = "name" if not is_certain else ALIAS if is_aliased else "scope"
+        return Edge(*self, origin, certain=is_certain)
 
 
 class FileResolver:
@@ -89,10 +93,12 @@ class FileResolver:
         self._unit = unit
         self._names = Visibility(world, unit)
         self._members = Members(self._names, unit)
+        self._expansions: dict[tuple[str, tuple[DefinedSymbol, ...]], tuple[tuple[DefinedSymbol, EdgeKind], ...]] = {}
 
     def resolve(self, body: SourceBody) -> Resolution:
         """All edges and imports of the file."""
         edges: dict[_Reference, bool] = {}
+        named: set[_Reference] = set()  # those whose line has the name of what it refers to
         for use in dict.fromkeys(body.uses):  # a line may say the same a thousand times
             kind = _ROLES.get(use.role, "read")
             found = self._members.meant(use.source, use.name, use.role, use.receiver)
@@ -102,19 +108,53 @@ class FileResolver:
             for path, key in found.targets:
                 reference = _Reference(use.line, use.source, path, key, kind)
                 edges[reference] = edges.get(reference, False) or found.is_certain
+                if use.role == "construct" or bare_key(key).rpartition(".")[2] == use.name:
+                    named.add(reference)
+            if found.is_certain and use.source not in self._unit.macros:  # where they are used, not where they are made
+                for target, expanded in self._expanded(use.source, found.targets):
+                    edges[_Reference(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is not None and not self._is_external(use.source, use.receiver[0]):
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
         imports, external, unresolved = self._resolve_imports(body.import_lines)
         for item, key in imports:
-            edges[_Reference(item.line, "", item.target_path, key, "import")] = True
+            edges[reference := _Reference(item.line, "", item.target_path, key, "import")] = True
+            named.add(reference)
         return Resolution(
             self._unit.path,
-            tuple([reference.edge(is_certain=certain) for reference, certain in sorted(edges.items())]),
+            tuple(
+                [
+                    reference.edge(is_certain=certain, is_aliased=reference not in named)
+                    for reference, certain in sorted(edges.items())
+                ]
+            ),
             tuple(dict.fromkeys(item for item, _ in imports if item.target_path != self._unit.path)),
             frozenset(self._names.dependencies - {self._unit.path}),
             external,
             unresolved,
         )
+
+    def _expanded(self, source: str, targets: tuple[DefinedSymbol, ...]) -> tuple[tuple[DefinedSymbol, EdgeKind], ...]:
+        """What the bodies of macros refer to where the macros are used; macros in them are replaced too."""
+        if self._unit.language not in ("c", "cpp"):
+            return ()
+        memo = (source, targets)
+        if memo not in self._expansions:
+            self._expansions[memo] = tuple(dict.fromkeys(self._expand(source, targets)))
+        return self._expansions[memo]
+
+    def _expand(self, source: str, targets: tuple[DefinedSymbol, ...]) -> Iterator[tuple[DefinedSymbol, EdgeKind]]:
+        pending, seen, left = [*targets], set(targets), _MOST_EXPANDED
+        while pending and left:
+            macro = pending.pop()
+            unit = self._names.read(macro.path)
+            for each in unit.macros.get(macro.key, ())[:left] if unit is not None else ():
+                left -= 1
+                found = self._members.meant(source, each.name, each.role, None)
+                for target in found.targets if found.is_certain else ():
+                    yield target, _ROLES.get(each.role, "read")
+                    if target not in seen:
+                        seen.add(target)
+                        pending.append(target)
 
     def _is_external(self, source: str, first: str) -> bool:
         """Whether a path starts at something that was imported and is not of the project."""

@@ -33,6 +33,7 @@ class Unit:
         "imports",
         "kinds",
         "language",
+        "macros",
         "modules",
         "package",
         "path",
@@ -53,6 +54,7 @@ class Unit:
         self.scopes = interface.scopes
         self.imports = interface.imports
         self.kinds = interface.kinds
+        self.macros = interface.macros
         self.type_keys = frozenset(interface.type_keys)
         self.file_local = frozenset(interface.file_local)
         self.exact: defaultdict[str, dict[str, str]] = defaultdict(dict)

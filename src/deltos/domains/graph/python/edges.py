@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import MOST_TARGETS, Edge
+from deltos.domains.graph.model import ALIAS, MOST_TARGETS, Edge
 from deltos.domains.graph.python.entities import DEFINED, External, ModuleInfo
 from deltos.domains.graph.python.nodes import Name
 
@@ -37,7 +37,7 @@ class FoundEdges:
             return
         for entity in entities:
             if isinstance(entity, DEFINED):
-                origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else "alias"
+                origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else ALIAS
                 self._edges[(line, self.source, entity.path, entity.key, kind)] = origin
             elif type(entity) is External and entity.is_missing:
                 self.note_missing(line, entity.name.rpartition(".")[2], kind)

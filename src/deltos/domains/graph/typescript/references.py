@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.kernel.resolver import Resolution
-from deltos.domains.graph.model import Edge, Import
+from deltos.domains.graph.model import ALIAS, Edge, Import
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.check.members import bases, members
 from deltos.domains.graph.typescript.facts import ImportOrigin
@@ -104,7 +104,9 @@ class References:
         if origin is not None:
             found = self._program.imported(self._module, origin)
             is_certain = self._program.is_certain(self._module, origin)
-            yield from self._targets(found, meaning, "import", is_certain=is_certain)
+            for target in self._targets(found, meaning, "import", is_certain=is_certain):
+                is_aliased = is_certain and target.key.rpartition(".")[2] not in (name, "default")
+                yield target._replace(origin=ALIAS) if is_aliased else target
             yield from self._behind(found)
             if found is None and origin.name != nodes.NAMESPACE and self._is_missing(origin.specifier):
                 yield _missing(name if origin.name in _UNNAMED else origin.name)
