@@ -221,13 +221,15 @@ def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project
 
 
 def test_a_module_is_asked_for_by_a_name_with_a_hyphen(project: SmallProject) -> None:
-    project.write({"lib/big-tool.ts": "export const x = 1;\n", "use.ts": 'import "./lib/big-tool";\n'})
+    project.write(
+        {"lib/big-tool.ts": "export const x = 1;\n", "use.ts": 'import * as t from "./lib/big-tool";\nt.x;\n'}
+    )
     assert "import" in tools_of(project).call("find_references", symbol="big-tool").text
 
 
 def test_the_members_of_a_ruby_module_are_those_of_all_openings(project: SmallProject) -> None:
     part = (
-        "module Acme\n  class Engine\n    def step{0}\n      help{0}\n    end\n    def help{0}\n    end\n  end\nend\n"
+        "module Acme\n  class Engine\n    def step{0}\n      help{0}()\n    end\n    def help{0}\n    end\n  end\nend\n"
     )
     project.write({f"lib/part{number}.rb": part.format(number) for number in (1, 2)})
     text = tools_of(project).call("get_context", symbol="Acme::Engine").text
