@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.model import Project
 from deltos.store.sqlite.database import Migration
-from deltos.store.sqlite.project import PROJECT_001, PROJECT_002, SqliteProject
+from deltos.store.sqlite.project import PROJECT_001, PROJECT_002, PROJECT_003, SqliteProject
 from deltos.workspace.project_index import ProjectIndex
 from tests.files_of import connection_of, project_database
 
@@ -37,6 +37,7 @@ class TextIndexer:
     """Stores files as they are; remembers which ones it was given in this process."""
 
     name = "text"
+    reads_generated = False
 
     def __init__(self, version: int = 1) -> None:
         self.version = version
@@ -73,6 +74,7 @@ class PickyIndexer:
     """
 
     name = "picky"
+    reads_generated = False
     version = 1
 
     def __init__(self, log: Path) -> None:
@@ -118,7 +120,7 @@ def open_index(
     workers: Workers | None = None,
 ) -> ProjectIndex:
     """The index of a folder, kept below `home`."""
-    migrations = [PROJECT_001, PROJECT_002, TEXTS]
+    migrations = [PROJECT_001, PROJECT_002, PROJECT_003, TEXTS]
     store = SqliteProject(home / "index.db", migrations, busy_timeout_seconds=busy_timeout_seconds)
     return ProjectIndex(
         Project(root, "test"),

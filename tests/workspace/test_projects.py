@@ -10,7 +10,7 @@ import pytest
 
 from deltos.errors import BadArgument, NotFound
 from deltos.store.sqlite.database import move_aside
-from deltos.store.sqlite.project import PROJECT_001, PROJECT_002
+from deltos.store.sqlite.project import PROJECT_001, PROJECT_002, PROJECT_003
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 from tests.files_of import project_database
@@ -26,7 +26,7 @@ FILES = {"a.py": "a = 1\n"}
 @pytest.fixture
 def projects(tmp_path: Path) -> Iterator[Projects]:
     # a folder whose name means something in an address
-    stores = SqliteProjects(tmp_path / "ho?me #1%41", [PROJECT_001, PROJECT_002, TEXTS])
+    stores = SqliteProjects(tmp_path / "ho?me #1%41", [PROJECT_001, PROJECT_002, PROJECT_003, TEXTS])
     projects = Projects(stores, [TextIndexer()])
     yield projects
     projects.close()

@@ -19,7 +19,7 @@ from deltos.text.counts import counted
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from deltos.app import App
     from deltos.cli.command import Run, Subparsers
@@ -120,7 +120,7 @@ def _find(arguments: argparse.Namespace) -> int:
         rows = search.find(arguments.symbol, path=arguments.path, kinds=kinds_of(arguments.kind))
         if arguments.json:
             for row in rows[: arguments.limit]:
-                print_json(_symbol(row))
+                print_json(_symbol(row, search.source.generated))
         else:
             print(name_commands_in_notes(render_symbols(rows, arguments.symbol, limit=arguments.limit, page=page).text))
     return 0
@@ -320,7 +320,11 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
         index = app.domains.projects.at(Path(arguments.project))
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
-        page = BudgetedLines(token_budget=app.config.token_budget, notes=freshness.notes_about("graph"))
+        page = BudgetedLines(
+            token_budget=app.config.token_budget,
+            notes=freshness.notes_about("graph"),
+            generated=index.store.generated(),
+        )
         yield app.graph_search(index), page, app.links, freshness.complete and not freshness.notes
 
 
@@ -334,8 +338,9 @@ def _scope(search: GraphSearch, scope: Scope, told: str) -> JsonObject:
     return {"folder": scope.path or ".", "files": files, "map": told}
 
 
-def _symbol(row: Symbol) -> JsonObject:
-    return {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
+def _symbol(row: Symbol, generated: Collection[str] = ()) -> JsonObject:
+    told: JsonObject = {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
+    return {**told, "generated": True} if row.path in generated else told
 
 
 def _references(references: FoundReferences, source: Source) -> JsonObject:
@@ -345,7 +350,7 @@ def _references(references: FoundReferences, source: Source) -> JsonObject:
     rows += [(row, False, references.way(row)) for row in references.through]
     rows += [(row, False, "text") for row in references.possible]
     texts = source.lines((row.path, row.line) for row, _, _ in rows)
-    first = references.target.first
+    first, generated = references.target.first, source.generated
     return {
         "symbol": bare_key(references.target.name),
         "file": first.path,
@@ -358,6 +363,7 @@ def _references(references: FoundReferences, source: Source) -> JsonObject:
                 "certain": certain,
                 "via": way,
                 "text": texts.get((row.path, row.line), "").strip(),
+                **({"generated": True} if row.path in generated else {}),
             }
             for row, certain, way in rows
         ],

@@ -46,6 +46,7 @@ class FileRecord:
     hash: bytes
     stamp: SeenStamp
     content: bytes = b""  # packed, where contents are kept
+    is_generated: bool = False  # no search finds it; its definitions and uses are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +160,13 @@ class ProjectFiles(Protocol):
         """When each folder's list of entries last changed, as seen by the last walk; 0 if it cannot be trusted."""
 
     def file_count(self) -> int:
-        """How many files are indexed."""
+        """How many files can be searched."""
+
+    def generated(self) -> frozenset[str]:
+        """The files that a tool wrote, by path: they are indexed, but no search finds them."""
 
     def totals(self) -> ProjectTotals:
-        """How much is indexed, by language, and how much was skipped, by reason."""
+        """How much can be searched, by language, and how much was skipped, by reason: what a tool wrote too."""
 
 
 class ProjectWriter(Protocol):

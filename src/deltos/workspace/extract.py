@@ -54,11 +54,12 @@ class Extracted:
     skip_reason: str = ""
     failure: str = ""
     content: bytes = b""
+    is_generated: bool = False
 
 
 def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead, *, as_text: bool = False) -> Extracted:
     """Extract one candidate here and now; `as_text` without its language."""
-    blank, admitted = _look(root, candidate)
+    blank, admitted = _look(root, candidate, with_generated=any(indexer.reads_generated for indexer in indexers))
     if admitted is None or blank.hash == candidate.known_hash:
         return blank
     language = None if as_text else admitted.language
@@ -69,7 +70,10 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead,
         raise
     except Exception as exc:  # noqa: BLE001 (whatever is wrong with one file must not stop the run: it is reported)
         file, broken = ParsedFile(blank.path, admitted.data, None, None), reason_of(exc)
-    read = [_read(indexer, file, broken) for indexer in indexers]
+    read = [
+        _read(indexer, file, broken) if indexer.reads_generated or not admitted.is_generated else (None, "")
+        for indexer in indexers
+    ]
     failures = tuple((indexer.name, reason) for indexer, (_, reason) in zip(indexers, read, strict=True) if reason)
     if failures and all(facts is None for facts, _ in read):
         return replace(blank, skip_reason="failed", failure=failures[0][1], failures=failures)
@@ -80,6 +84,7 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead,
         facts=tuple(facts for facts, _ in read),
         failures=failures,
         content=pack(admitted.data) if candidate.is_kept else b"",
+        is_generated=admitted.is_generated,
     )
 
 
@@ -90,7 +95,7 @@ def extract_as_text(root: Path, indexers: Sequence[Indexer], candidate: FileToRe
 
 def look_at(root: Path, candidate: FileToRead) -> Extracted:
     """A candidate's stamp and hash as they are now, without reading anything into it."""
-    return _look(root, candidate)[0]
+    return _look(root, candidate, with_generated=True)[0]
 
 
 def parse_file(path: str, admitted: Admitted) -> ParsedFile:
@@ -106,14 +111,14 @@ def _unread(file: ParsedFile) -> str:
     return f"its syntax is so broken that it was parsed to line {line:,} of {lines:,} only"
 
 
-def _look(root: Path, candidate: FileToRead) -> tuple[Extracted, Admitted | None]:
+def _look(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[Extracted, Admitted | None]:
     """The candidate as it is now, with its content if that is worth indexing, else with the reason why not."""
     seen_at_ns = time.time_ns()
     with FileTree(root) as tree:
         current = stamp(tree, candidate.path)
         if current is None:
             return Extracted(candidate.path, candidate.stamp, seen_at_ns, skip_reason="vanished"), None
-        admitted = admit(tree, candidate.path, current.size)
+        admitted = admit(tree, candidate.path, current.size, with_generated=with_generated)
     blank = Extracted(candidate.path, current, seen_at_ns)
     if isinstance(admitted, str):
         return replace(blank, skip_reason=admitted), None

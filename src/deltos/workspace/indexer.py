@@ -40,6 +40,8 @@ class Indexer(Protocol):
     """One domain's part in the write path. `extract` runs in worker processes, the rest inside a write transaction."""
 
     name: str
+    reads_generated: bool
+    """Whether code that a tool wrote is of interest."""
 
     @property
     def version(self) -> int | str:

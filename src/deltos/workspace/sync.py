@@ -269,7 +269,9 @@ class _Run:
         self.report.removed.discard(item.path)
         if item.path in self._plan.known_skipped:
             self._writer.forget_skipped([item.path])
-        record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item), item.content)
+        record = FileRecord(
+            item.path, item.language, item.lines, item.hash, _seen(item), item.content, item.is_generated
+        )
         file_id = self._writer.add_file(record)
         self._writer.add_failures(file_id, item.failures)
         for indexer, fact in zip(self._indexers, facts, strict=True):

@@ -44,6 +44,7 @@ class CodeIndexer:
     """Implements `workspace.indexer.Indexer` for code search."""
 
     name = "code"
+    reads_generated = False  # what nobody wrote is not what somebody looks for
 
     def __init__(self, *, makes_vectors: bool = True) -> None:
         self._makes_vectors = makes_vectors

@@ -49,6 +49,7 @@ class GraphIndexer:
     """Implements `workspace.indexer.Indexer` for the code graph."""
 
     name = "graph"
+    reads_generated = True
     version = 12
 
     def extract(self, file: ParsedFile) -> GraphFacts:

@@ -8,9 +8,10 @@ from deltos.budget import CHARACTERS_PER_TOKEN, characters_for, fit, shown_of
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 # How long a line of source may be, from the longest to the shortest that still tells what stands there.
+_GENERATED = " (generated)"
 WIDTHS = (160, 120, 90, 70, 50, 36)
 
 
@@ -24,15 +25,20 @@ class Piece(NamedTuple):
 class BudgetedLines:
     """Fits the pieces of an answer into its budget."""
 
-    def __init__(self, *, token_budget: int, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, token_budget: int, notes: Sequence[str] = (), generated: Collection[str] = frozenset()
+    ) -> None:
         self._characters = characters_for(token_budget)
         self._notes = tuple(notes)
+        self._generated = generated
 
     def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
-        """As many pieces as fit, under a header that is told how many results those hold."""
+        """As many pieces as fit, under a header that is told how many results those hold; files that a tool wrote are
+        marked."""
+        pieces = self._marked(pieces)
         fitted = fit([piece.text for piece in pieces], characters=self._room(header, last))
         shown = sum(piece.results for piece in pieces[: len(fitted.pieces)])
-        text = "\n".join([header(shown), *self._notes, *fitted.pieces, *([last] if last else [])])
+        text = "\n".join([self._mark(header(shown)), *self._notes, *fitted.pieces, *([last] if last else [])])
         return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
     def widest(self, header: Callable[[int], str], make: Callable[[int], Sequence[Piece]], *, last: str = "") -> Answer:
@@ -40,19 +46,23 @@ class BudgetedLines:
         room = self._room(header, last)
         pieces: Sequence[Piece] = ()
         for characters in WIDTHS:
-            pieces = make(characters)
+            pieces = self._marked(make(characters))
             if sum(len(piece.text) + 1 for piece in pieces) <= room + 1:
                 break
         return self.answer(header, pieces, last=last)
 
     def within(self, tokens: int) -> BudgetedLines:
         """The same with a smaller budget."""
-        return BudgetedLines(token_budget=min(tokens, self._characters // CHARACTERS_PER_TOKEN), notes=self._notes)
+        room = min(tokens, self._characters // CHARACTERS_PER_TOKEN)
+        return BudgetedLines(token_budget=room, notes=self._notes, generated=self._generated)
 
     def parted(self, number: int, *, reserved: int) -> list[BudgetedLines]:
         """As many equal parts of the budget, without the characters that are reserved; notes are told in the first."""
         tokens = max(1, (self._characters - reserved) // CHARACTERS_PER_TOKEN // number)
-        return [BudgetedLines(token_budget=tokens, notes=() if part else self._notes) for part in range(number)]
+        return [
+            BudgetedLines(token_budget=tokens, notes=() if part else self._notes, generated=self._generated)
+            for part in range(number)
+        ]
 
     def fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
         """How many of the pieces fit."""
@@ -62,6 +72,28 @@ class BudgetedLines:
         """What is left for pieces; the header that tells of a cut is the longer one."""
         around = [header(0), *self._notes, *([last] if last else [])]
         return self._characters - sum(len(line) + 1 for line in around)
+
+    def _marked(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        if not self._generated:
+            return pieces
+        return [piece._replace(text=self._mark(piece.text)) for piece in pieces]
+
+    def _mark(self, text: str) -> str:
+        if not self._generated:
+            return text
+        return "\n".join(self._mark_line(line) for line in text.split("\n"))
+
+    def _mark_line(self, line: str) -> str:
+        """A line that names a file which a tool wrote: alone, first, or with the lines of a definition in it."""
+        if line in self._generated:
+            return line + _GENERATED
+        words = line.split(" ", 3)
+        for place, word in enumerate(words[:3]):
+            path, colon, _ = word.partition(":")
+            if path in self._generated and (colon or not place):
+                before, after = " ".join(words[: place + 1]), " ".join(["", *words[place + 1 :]])
+                return line if after.startswith(_GENERATED) else f"{before}{_GENERATED}{after}"
+        return line
 
 
 def cut_line(shown: int, listed: int, total: int, noun: str) -> str:

@@ -390,7 +390,8 @@ class SeveralGraphs:
         opened = self._projects[meant.project]
         users = [user for user, _ in self._into(meant.project)]
         room = tokens * 2 // 3 if users else tokens
-        answer = own(opened, meant.target, BudgetedLines(token_budget=room))
+        page = BudgetedLines(token_budget=room, generated=opened.store.generated())
+        answer = own(opened, meant.target, page)
         yield replace(answer, text=f"[{opened.name}] {answer.text}")
         left = tokens - len(answer.text) // CHARACTERS_PER_TOKEN
         elsewhere = across(meant, BudgetedLines(token_budget=max(_LEAST_TOKENS, left))) if users else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from deltos.errors import FileRefused
@@ -34,6 +35,11 @@ class Source:
         self._root = root
         self._files = files
         self.changed: set[str] = set()
+
+    @cached_property
+    def generated(self) -> frozenset[str]:
+        """The files that a tool wrote."""
+        return self._files.generated()
 
     def lines(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The text of each place (path and line) that can be shown, indentation kept."""
@@ -71,7 +77,7 @@ class Source:
         if now is not None and known is not None:
             if not is_stale(known.stamp, now):
                 return to_utf8(read_source(tree, path) or b"")
-            admitted = admit(tree, path, now.size)
+            admitted = admit(tree, path, now.size, with_generated=True)
             if not isinstance(admitted, str) and hashlib.sha256(admitted.data).digest() == known.hash:
                 return admitted.data
         self.changed.add(path)

@@ -270,7 +270,8 @@ class _GraphTools:
         return render_candidates(targets, counts, symbol, page=graph.page)
 
     def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
-        page = BudgetedLines(token_budget=self._token_budget, notes=freshness.notes_about("graph"))
+        notes = freshness.notes_about("graph")
+        page = BudgetedLines(token_budget=self._token_budget, notes=notes, generated=index.store.generated())
         search = GraphSearch(index.store.graph, index.project.root, index.store)
         return _Opened(search, page, freshness.complete and not freshness.notes)
 

@@ -147,7 +147,7 @@ class PostgresCode:
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
         condition, values = _condition(scope)
         named, given = is_one_of("path", paths)
-        sql = f"{_FILE} AND {named} {condition} ORDER BY path"
+        sql = f"{_FILE} AND NOT generated AND {named} {condition} ORDER BY path"
         return [FileRow(*row) for row in self._tables.query(sql, (self._tables.key, *given, *values))]
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
@@ -235,12 +235,12 @@ class PostgresCode:
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
         condition, values = _condition(scope)
-        sql = f"SELECT id, path FROM file WHERE project = %s {condition} ORDER BY path"
+        sql = f"SELECT id, path FROM file WHERE project = %s AND NOT generated {condition} ORDER BY path"
         return [(row[0], row[1]) for row in self._tables.query(sql, (self._tables.key, *values))]
 
     def file_count(self, scope: FileScope) -> int:
         condition, values = _condition(scope)
-        sql = f"SELECT COUNT(*) FROM file WHERE project = %s {condition}"
+        sql = f"SELECT COUNT(*) FROM file WHERE project = %s AND NOT generated {condition}"
         count: int = self._tables.query(sql, (self._tables.key, *values))[0][0]
         return count
 
@@ -301,7 +301,8 @@ class PostgresCodeWriter:
             self._removed.append(file_id)
 
     def indexed_files(self) -> int:
-        count: int = self._tables.query("SELECT COUNT(*) FROM file WHERE project = %s", (self._tables.key,))[0][0]
+        sql = "SELECT COUNT(*) FROM file WHERE project = %s AND NOT generated"
+        count: int = self._tables.query(sql, (self._tables.key,))[0][0]
         return count
 
     def tidy(self) -> None:

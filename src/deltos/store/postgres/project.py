@@ -70,6 +70,9 @@ PROJECT_001 = Migration(
         PRIMARY KEY (project, file_id, indexer)""",
     ),
 )
+PROJECT_002 = Migration(
+    "project-002-generated", "ALTER TABLE file ADD COLUMN generated boolean NOT NULL DEFAULT false;"
+)
 _FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failure
                JOIN file ON file.project = failure.project AND file.id = file_id
                WHERE failure.project = ANY(%s) AND file.project = ANY(%s)
@@ -171,18 +174,26 @@ class PostgresProject:
         return dict(self.tables.query("SELECT path, mtime_ns FROM folder WHERE project = %s", (self.tables.key,)))
 
     def file_count(self) -> int:
-        count: int = self.tables.query("SELECT COUNT(*) FROM file WHERE project = %s", (self.tables.key,))[0][0]
+        sql = "SELECT COUNT(*) FROM file WHERE project = %s AND NOT generated"
+        count: int = self.tables.query(sql, (self.tables.key,))[0][0]
         return count
+
+    def generated(self) -> frozenset[str]:
+        rows = self.tables.query("SELECT path FROM file WHERE project = %s AND generated", (self.tables.key,))
+        return frozenset(row[0] for row in rows)
 
     def totals(self) -> ProjectTotals:
         with self.tables.snapshot():
             rows = self.tables.query(
                 """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines)::bigint FROM file
-                   WHERE project = %s GROUP BY 1 ORDER BY 1""",
+                   WHERE project = %s AND NOT generated GROUP BY 1 ORDER BY 1""",
                 (self.tables.key,),
             )
             skipped = self.tables.query(
-                "SELECT reason, COUNT(*) FROM skipped WHERE project = %s GROUP BY reason", (self.tables.key,)
+                """SELECT reason, COUNT(*) FROM (SELECT reason FROM skipped WHERE project = %s
+                   UNION ALL SELECT 'generated' FROM file WHERE project = %s AND generated) AS left_out
+                   GROUP BY reason""",
+                (self.tables.key,) * 2,
             )
         languages = Counter({language: count for language, count, _ in rows})
         return ProjectTotals(
@@ -365,10 +376,10 @@ class _FileChanges:
         self.clear()
 
     def _copy_files(self) -> None:
-        columns = "project, id, path, language, lines, size, mtime_ns, seen_at_ns, hash"
-        types = ("int8", "int8", "text", "text", "int4", "int8", "int8", "int8", "bytea")
+        columns = "project, id, path, language, lines, size, mtime_ns, seen_at_ns, hash, generated"
+        types = ("int8", "int8", "text", "text", "int4", "int8", "int8", "int8", "bytea", "bool")
         rows = (
-            (self._tables.key, file_id, r.path, r.language, r.lines, *_numbers(r.stamp), r.hash)
+            (self._tables.key, file_id, r.path, r.language, r.lines, *_numbers(r.stamp), r.hash, r.is_generated)
             for file_id, r in self.added.items()
         )
         copy_rows(self._connection, f"file ({columns})", types, rows)

@@ -155,7 +155,8 @@ class SqliteCode:
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
         condition, values = _condition(scope)
         rows = self._database.read().execute(
-            f"""SELECT id, path, language, lines FROM file WHERE path IN ({", ".join("?" * len(paths))})
+            f"""SELECT id, path, language, lines FROM file
+                WHERE NOT generated AND path IN ({", ".join("?" * len(paths))})
                 {"AND " + condition if condition else ""}""",
             (*paths, *values),
         )
@@ -240,13 +241,15 @@ class SqliteCode:
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
         condition, values = _condition(scope)
-        where = f"WHERE {condition}" if condition else ""
-        return list(self._database.read().execute(f"SELECT id, path FROM file {where} ORDER BY path", values))
+        where = f"AND {condition}" if condition else ""
+        sql = f"SELECT id, path FROM file WHERE NOT generated {where} ORDER BY path"
+        return list(self._database.read().execute(sql, values))
 
     def file_count(self, scope: FileScope) -> int:
         condition, values = _condition(scope)
-        where = f"WHERE {condition}" if condition else ""
-        count: int = self._database.read().execute(f"SELECT COUNT(*) FROM file {where}", values).fetchone()[0]
+        where = f"AND {condition}" if condition else ""
+        sql = f"SELECT COUNT(*) FROM file WHERE NOT generated {where}"
+        count: int = self._database.read().execute(sql, values).fetchone()[0]
         return count
 
     def defined_names(self, *, limit: int) -> list[str]:
@@ -308,7 +311,7 @@ class SqliteCodeWriter:
         self._connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
 
     def indexed_files(self) -> int:
-        count: int = self._connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+        count: int = self._connection.execute("SELECT COUNT(*) FROM file WHERE NOT generated").fetchone()[0]
         return count
 
     def tidy(self) -> None:

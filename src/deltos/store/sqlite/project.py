@@ -69,6 +69,13 @@ PROJECT_002 = Migration(
     ) WITHOUT ROWID;
     """,
 )
+PROJECT_003 = Migration(
+    "project-003-generated",
+    """
+    ALTER TABLE file ADD COLUMN generated INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX file_generated ON file (path) WHERE generated;
+    """,
+)
 _FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON file.id = file_id
                UNION ALL SELECT path, '', failure FROM skipped WHERE failure <> ''
                UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
@@ -188,15 +195,24 @@ class SqliteProject:
 
     def file_count(self) -> int:
         with self.database.snapshot() as connection:
-            count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+            count: int = connection.execute("SELECT COUNT(*) FROM file WHERE NOT generated").fetchone()[0]
         return count
+
+    def generated(self) -> frozenset[str]:
+        with self.database.errors:
+            rows = self.database.read().execute("SELECT path FROM file WHERE generated").fetchall()
+        return frozenset(row[0] for row in rows)
 
     def totals(self) -> ProjectTotals:
         with self.database.snapshot() as connection:
             rows = connection.execute(
-                "SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file GROUP BY 1"
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
+                   WHERE NOT generated GROUP BY 1"""
             ).fetchall()
-            skipped = connection.execute("SELECT reason, COUNT(*) FROM skipped GROUP BY reason").fetchall()
+            skipped = connection.execute(
+                """SELECT reason, COUNT(*) FROM (SELECT reason FROM skipped
+                   UNION ALL SELECT 'generated' FROM file WHERE generated) GROUP BY reason"""
+            ).fetchall()
         languages = Counter({language: count for language, count, _ in rows})
         return ProjectTotals(
             files=sum(count for _, count, _ in rows),
@@ -233,8 +249,8 @@ class SqliteProjectWriter:
     def add_file(self, record: FileRecord) -> int:
         stamp = record.stamp
         cursor = self.connection.execute(
-            """INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash)
-               VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            """INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash, generated)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
             (
                 record.path,
                 record.language,
@@ -243,6 +259,7 @@ class SqliteProjectWriter:
                 stamp.mtime_ns,
                 stamp.seen_at_ns,
                 record.hash,
+                record.is_generated,
             ),
         )
         return cursor.lastrowid or 0  # never 0 after an insert; RETURNING is many times slower
