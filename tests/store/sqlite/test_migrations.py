@@ -26,6 +26,7 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "code-002-vectors",
         "history-002-vectors",
         "project-003-generated",
+        "graph-002-compact",
     ]
     assert [step.name for step in LIBRARY] == [
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",

@@ -5,7 +5,9 @@ Paths and symbols have ids of their own that outlive re-indexing, so that an edg
 
 from __future__ import annotations
 
+import json
 from array import array
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -80,6 +82,57 @@ GRAPH_001 = Migration(
     """,
 )
 
+# An edge is four numbers: its place is that of its source, and few rules serve all edges. The mentions of a name in a
+# file are one row: a JSON list of [source, rule, line, …]. Nothing of the former tables is kept: all is indexed anew.
+GRAPH_002 = Migration(
+    "graph-002-compact",
+    """
+    DROP TABLE edge;
+    DROP TABLE mention;
+    DROP TABLE node;
+    CREATE TABLE node (id INTEGER PRIMARY KEY, place_id INTEGER NOT NULL, key TEXT NOT NULL);
+    CREATE INDEX node_by_place ON node (place_id);
+    CREATE TABLE rule (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        certain INTEGER NOT NULL,
+        UNIQUE (kind, origin, certain)
+    );
+    CREATE TABLE edge_row (
+        source_id INTEGER NOT NULL,
+        line INTEGER NOT NULL,
+        target_id INTEGER NOT NULL,
+        rule_id INTEGER NOT NULL,
+        PRIMARY KEY (source_id, line, target_id, rule_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX edge_by_target ON edge_row (target_id);
+    CREATE VIEW edge AS
+        SELECT node.place_id AS place_id, line, source_id, target_id, kind, origin, certain
+        FROM edge_row JOIN rule ON rule.id = rule_id JOIN node ON node.id = source_id;
+    CREATE TABLE mentioned_name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE mention_list (
+        name_id INTEGER NOT NULL,
+        place_id INTEGER NOT NULL,
+        uses TEXT NOT NULL,
+        PRIMARY KEY (name_id, place_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX mention_by_place ON mention_list (place_id);
+    CREATE VIEW mention AS
+        SELECT mentioned_name.name AS name, place_id, lines.value AS line,
+               json_extract(uses.value, '$[0]') AS source_id, kind
+        FROM mentioned_name CROSS JOIN mention_list ON name_id = mentioned_name.id
+        CROSS JOIN json_each(mention_list.uses) AS uses CROSS JOIN json_each(uses.value) AS lines
+        CROSS JOIN rule ON rule.id = json_extract(uses.value, '$[1]') WHERE lines.key > 1;
+    DELETE FROM symbol;
+    DELETE FROM import;
+    DELETE FROM fact;
+    DELETE FROM stale;
+    DELETE FROM place;
+    DELETE FROM meta WHERE key = 'complete';
+    """,
+)
+
 
 class SqliteGraphWriter:
     """Implements `store.graph.GraphWriter`."""
@@ -90,6 +143,7 @@ class SqliteGraphWriter:
         self._path = path
         self._places: dict[str, int] = {}
         self._nodes: dict[int, dict[str, int]] = {}
+        self._rules: dict[tuple[str, str, bool], int] = {}
 
     # --- ids
 
@@ -118,6 +172,21 @@ class SqliteGraphWriter:
         if found is None:
             found = nodes[key] = self._insert("INSERT INTO node (place_id, key) VALUES (?, ?)", (place_id, key))
         return found
+
+    def _rule(self, kind: str, origin: str = "", *, certain: bool = False) -> int:
+        """The id of what an edge is, by which rule and how sure."""
+        rule = (kind, origin, certain)
+        if rule not in self._rules:
+            sql = "SELECT id FROM rule WHERE kind = ? AND origin = ? AND certain = ?"
+            row = self._connection.execute(sql, rule).fetchone()
+            made = "INSERT INTO rule (kind, origin, certain) VALUES (?, ?, ?)"
+            self._rules[rule] = row[0] if row else self._insert(made, rule)
+        return self._rules[rule]
+
+    def _name(self, name: str) -> int:
+        """The id of a name that is mentioned."""
+        row = self._connection.execute("SELECT id FROM mentioned_name WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else self._insert("INSERT INTO mentioned_name (name) VALUES (?)", (name,))
 
     # --- facts
 
@@ -160,7 +229,15 @@ class SqliteGraphWriter:
     def remove_file(self, path: str) -> None:
         place_id = self.place(path)
         self._announce(place_id, ())
-        for table in ("symbol", "edge", "mention", "import", "fact"):
+        self._remove_uses(place_id)
+        for table in ("symbol", "fact"):
+            self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
+
+    def _remove_uses(self, place_id: int) -> None:
+        """Delete what the resolution of a file found."""
+        own = "SELECT id FROM node WHERE place_id = ?"
+        self._connection.execute(f"DELETE FROM edge_row WHERE source_id IN ({own})", (place_id,))
+        for table in ("mention_list", "import"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
     def _announce(self, place_id: int, names: Iterable[str]) -> None:
@@ -223,8 +300,7 @@ class SqliteGraphWriter:
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
         place_id = self.place(resolution.path)
-        for table in ("edge", "mention", "import"):
-            self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
+        self._remove_uses(place_id)
         self._write_edges(place_id, resolution)
         self._connection.executemany(
             "INSERT INTO import VALUES (?, ?, ?, ?)",
@@ -238,20 +314,32 @@ class SqliteGraphWriter:
         )
 
     def _write_edges(self, place_id: int, resolution: ResolutionRecord) -> None:
-        edges, mentions = [], []
+        edges: list[tuple[int, int, int, int]] = []
+        mentions: defaultdict[str, defaultdict[tuple[int, int], list[int]]] = defaultdict(lambda: defaultdict(list))
         for edge in resolution.edges:
             source_id = self.node(resolution.path, edge.source_key)
             if edge.target_path:
                 target_id = self.node(edge.target_path, edge.target_key)
-                edges.append((place_id, edge.line, source_id, target_id, edge.kind, edge.origin, edge.certain))
+                rule_id = self._rule(edge.kind, edge.origin, certain=edge.certain)
+                edges.append((source_id, edge.line, target_id, rule_id))
             else:
-                mentions.append((edge.target_key, place_id, edge.line, source_id, edge.kind))
-        self._connection.executemany("INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?)", edges)
-        self._connection.executemany("INSERT INTO mention VALUES (?, ?, ?, ?, ?)", mentions)
+                mentions[edge.target_key][source_id, self._rule(edge.kind)].append(edge.line)
+        self._connection.executemany("INSERT OR IGNORE INTO edge_row VALUES (?, ?, ?, ?)", sorted(edges))
+        self._connection.executemany(
+            "INSERT INTO mention_list VALUES (?, ?, ?)",
+            [
+                (self._name(name), place_id, _packed([[*use, *lines] for use, lines in uses.items()]))
+                for name, uses in mentions.items()
+            ],
+        )
 
     def settle(self) -> None:
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
         self._connection.execute("DELETE FROM stale")
+
+
+def _packed(uses: list[list[int]]) -> str:
+    return json.dumps(uses, separators=(",", ":"))
 
 
 def languages_of(connection: sqlite3.Connection) -> dict[str, str]:

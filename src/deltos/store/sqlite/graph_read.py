@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from deltos.store.graph import GraphCounts, ImportRow, Links, ReferenceRow
 from deltos.store.sqlite.graph import SqliteFacts, SqliteFactSource, dependants_by_name, languages_of
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import Database
 
+_T = TypeVar("_T", int, str)
 _VARIABLES = 500
 """SQLite allows a limited number of bound values; longer lists are asked for in parts."""
 
@@ -23,8 +24,10 @@ _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, 
               place.path, symbol.node_id"""
 _SYMBOL = f"""SELECT {_COLUMNS}
               FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
-_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
-                edge.target_id FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
+# In this order: the edges that are asked for by source or target, then what they are.
+_EDGES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
+_REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
+                 FROM {_EDGES} CROSS JOIN place ON place.id = node.place_id"""
 
 
 class SqliteGraph:
@@ -71,17 +74,13 @@ class SqliteGraph:
         return found
 
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
-        found: list[Symbol] = []
-        every = list(dict.fromkeys(places))
-        for start in range(0, len(every), _VARIABLES // 2):
-            part = every[start : start + _VARIABLES // 2]
-            # The places first, in this order: SQLite would look through all symbols.
-            sql = f"""WITH wanted (path, key) AS (VALUES {",".join(["(?, ?)"] * len(part))})
-                      SELECT {_COLUMNS} FROM wanted CROSS JOIN place ON place.path = wanted.path
-                      JOIN node ON node.place_id = place.id AND node.key = wanted.key
-                      JOIN symbol ON symbol.node_id = node.id"""
-            found.extend(map(_symbol, self._rows(sql, [value for place in part for value in place])))
-        return found
+        wanted = set(places)
+        node_ids: list[int] = []
+        for part in _parts(sorted({path for path, _ in wanted})):
+            sql = f"""SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
+                      WHERE place.path IN ({_marks(part)})"""
+            node_ids += [node_id for path, key, node_id in self._rows(sql, part) if (path, key) in wanted]
+        return list(self.symbols(node_ids).values())
 
     def names(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT DISTINCT name FROM symbol")]
@@ -111,19 +110,19 @@ class SqliteGraph:
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
         for part in _parts(node_ids):
-            found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE edge.target_id IN ({_marks(part)})", part)))
+            found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE target_id IN ({_marks(part)})", part)))
         return sorted(found, key=lambda row: (row.path, row.line))
 
     def overridden(self, node_ids: Iterable[int]) -> set[int]:
-        return self._related(node_ids, "edge.target_id", "node.id")
+        return self._related(node_ids, "target_id", "source_id")
 
     def overriding(self, node_ids: Iterable[int]) -> set[int]:
-        return self._related(node_ids, "node.id", "edge.target_id")
+        return self._related(node_ids, "source_id", "target_id")
 
     def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
         found: set[int] = set()
         for part in _parts(node_ids):
-            sql = f"""SELECT {wanted} FROM edge JOIN node ON node.id = edge.source_id AND node.place_id = edge.place_id
+            sql = f"""SELECT {wanted} FROM {_EDGES}
                       WHERE {given} IN ({_marks(part)}) AND node.key != '' AND certain
                       AND origin IN ('override', 'merge')"""
             found.update(row[0] for row in self._rows(sql, part))
@@ -132,28 +131,32 @@ class SqliteGraph:
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
         found: set[int] = set()
         for part in _parts(node_ids):
-            sql = f"SELECT source_id FROM edge WHERE target_id IN ({_marks(part)}) AND kind = 'inherit' AND certain"
+            sql = f"""SELECT source_id FROM edge_row JOIN rule ON rule.id = rule_id
+                      WHERE target_id IN ({_marks(part)}) AND kind = 'inherit' AND certain"""
             found.update(row[0] for row in self._rows(sql, part))
         return found
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
         sql = f"""{_SYMBOL} WHERE symbol.node_id IN
-                  (SELECT target_id FROM edge JOIN place ON place.id = place_id
-                   WHERE place.path = ? AND edge.line = ? AND origin = 'merge')"""
+                  (SELECT target_id FROM place CROSS JOIN node ON node.place_id = place.id
+                   CROSS JOIN edge_row ON source_id = node.id JOIN rule ON rule.id = rule_id
+                   WHERE place.path = ? AND edge_row.line = ? AND origin = 'merge')"""
         return list(map(_symbol, self._rows(sql, (path, line))))
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
         for part in _parts(node_ids):
-            sql = f"{_REFERENCE} WHERE place.path = ? AND edge.source_id IN ({_marks(part)})"
-            found.extend(map(_reference, self._rows(sql, (path, *part))))
+            sql = f"{_REFERENCE} WHERE source_id IN ({_marks(part)}) AND place.path = ?"
+            found.extend(map(_reference, self._rows(sql, (*part, path))))
         return sorted(found, key=lambda row: row.line)
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         found: dict[int, int] = {}
         for part in _parts(node_ids):
             rows = self._rows(
-                f"SELECT target_id, COUNT(*) FROM edge WHERE target_id IN ({_marks(part)}) AND certain GROUP BY 1", part
+                f"""SELECT target_id, COUNT(*) FROM edge_row JOIN rule ON rule.id = rule_id
+                    WHERE target_id IN ({_marks(part)}) AND certain GROUP BY 1""",
+                part,
             )
             found.update(rows.fetchall())
         return found
@@ -162,9 +165,9 @@ class SqliteGraph:
         where = "AND (place.path = ? OR place.path >= ? AND place.path < ?)" if below else ""
         # "0" follows "/": the paths between are those of the folder.
         given = (below, f"{below}/", f"{below}0") if below else ()
-        sql = f"""SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge JOIN node ON node.id = edge.target_id
-                 JOIN place ON place.id = node.place_id
-                 WHERE edge.certain AND edge.place_id != node.place_id AND node.key != '' {where}
+        sql = f"""SELECT target_id, COUNT(DISTINCT node.place_id) FROM {_EDGES}
+                 CROSS JOIN node AS target ON target.id = target_id CROSS JOIN place ON place.id = target.place_id
+                 WHERE certain AND node.place_id != target.place_id AND target.key != '' {where}
                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
         return dict(self._rows(sql, (*given, limit)).fetchall())
 
@@ -196,13 +199,14 @@ class SqliteGraph:
     def most_used(self, *, limit: int) -> list[Symbol]:
         sql = """SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, '', '', place.path, node.id
                  FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id
-                 LEFT JOIN (SELECT target_id, COUNT(*) AS uses FROM edge GROUP BY 1) ON target_id = node.id
+                 LEFT JOIN (SELECT target_id, COUNT(*) AS uses FROM edge_row GROUP BY 1) ON target_id = node.id
                  ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT ?"""
         return list(map(_symbol, self._rows(sql, (limit,))))
 
     def links(self, *, limit: int) -> Links:
         pairs: dict[tuple[int, int], tuple[str, bool]] = {}
-        sql = "SELECT source_id, target_id, kind, certain FROM edge ORDER BY rowid LIMIT ?"
+        sql = """SELECT source_id, target_id, kind, certain FROM edge_row CROSS JOIN rule ON rule.id = rule_id
+                 ORDER BY source_id, line, target_id LIMIT ?"""
         rows = self._rows(sql, (limit + 1,)).fetchall()
         for source, target, kind, certain in rows[:limit]:  # in SQL, grouping takes twice as long
             if source != target and (certain or (source, target) not in pairs):
@@ -223,14 +227,17 @@ class SqliteGraph:
                 symbols_by_kind=dict(
                     self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
                 ),
-                edges_by_kind=dict(
-                    self._rows("SELECT kind, COUNT(*) FROM edge WHERE certain GROUP BY kind ORDER BY 2 DESC").fetchall()
-                ),
-                possible=self._count("mention") + self._count("edge WHERE NOT certain"),
+                edges_by_kind=self._edges_by_kind(certain=True),
+                possible=self._count("mention") + sum(self._edges_by_kind(certain=False).values()),
                 imports=self._count("import"),
                 external_imports=external,
                 unresolved_imports=unresolved,
             )
+
+    def _edges_by_kind(self, *, certain: bool) -> dict[str, int]:
+        sql = """SELECT kind, SUM(number) FROM (SELECT rule_id, COUNT(*) AS number FROM edge_row GROUP BY 1)
+                 JOIN rule ON rule.id = rule_id WHERE certain = ? GROUP BY 1 ORDER BY 2 DESC"""
+        return dict(self._rows(sql, (certain,)).fetchall())
 
     def symbol_count(self) -> int:
         return self._count("symbol")
@@ -253,7 +260,7 @@ def _marks(values: Sequence[int | str]) -> str:
     return ",".join("?" * len(values))
 
 
-def _parts(values: Iterable[int]) -> Iterator[tuple[int, ...]]:
+def _parts(values: Iterable[_T]) -> Iterator[tuple[_T, ...]]:
     every = tuple(dict.fromkeys(values))
     for start in range(0, len(every), _VARIABLES):
         yield every[start : start + _VARIABLES]
