@@ -603,3 +603,57 @@ function f(Ord $o) {} // -> Order
     )
     assert [edge.origin for edge in resolved["src/b.rs"].edges] == ["scope", "alias"]
     assert [edge.origin for edge in resolved["B.php"].edges] == ["scope", "alias"]
+
+
+def test_go_types_of_new_constants_named_lists_and_unnamed_structs() -> None:
+    check_files(
+        {
+            "a.go": """package a
+
+type Level int
+
+func (l Level) String() string { return "" } // -> Level
+
+const (
+	High Level = iota // -> Level
+	Low
+)
+
+type Item struct { Level Level; next *Item } // -> Level, Item
+
+func (i *Item) Do() *Item { return i } // -> Item
+
+func Next() {}
+
+type Items []*Item // -> Item
+
+type ByName map[string]Items // -> Items
+
+type Same = Item // -> Item
+
+func use(items Items, names ByName, same Same) { // -> Items, ByName, Same
+	new(Item).Do() // -> Item, Item.Do
+	made := make([]*Item, 3) // -> Item
+	made[0].Do() // -> Item.Do
+	Low.String() // -> Low, Level.String
+	items[0].Do() // -> Item.Do
+	names["x"][0].Do() // -> Item.Do
+	same.Do() // -> Item.Do
+	for _, each := range items {
+		each.Do() // -> Item.Do
+	}
+	tests := []struct {
+		name string
+		item *Item // -> Item
+		level, other Level // -> Level
+	}{{name: "x"}}
+	for _, test := range tests {
+		test.item.Do() // -> Item.Do
+		test.other.String() // -> Level.String
+	}
+	_ = Item{Level: Low, Next: nil} // -> Item, Low
+	_ = map[Level]string{High: "x"} // -> Level, High
+}
+"""
+        }
+    )

@@ -50,6 +50,7 @@ class Declarations:
         self._language = language
         self._matched_values: dict[int, tree_sitter.Node] = {}
         self._switched: dict[int, tree_sitter.Node] = {}
+        self._repeated: dict[int, tree_sitter.Node] = {}
 
     def note(self, node: tree_sitter.Node) -> None:
         """Keep what the arms of a `match` or `switch` need of the statement around them: asking a node for its parent
@@ -58,6 +59,13 @@ class Declarations:
             value, body = node.child_by_field_name("value"), node.child_by_field_name("body")
             if value is not None and body is not None:
                 self._matched_values.update({arm.id: value for arm in body.named_children})
+        elif node.type == "const_declaration" and self._language == "go":
+            said = None
+            for spec in node.named_children:
+                if spec.child_by_field_name("type") or spec.child_by_field_name("value"):
+                    said = spec
+                elif said is not None:
+                    self._repeated[spec.id] = said
         elif node.type == "type_switch_statement":
             alias = node.child_by_field_name("alias")
             if alias is not None:
@@ -132,13 +140,14 @@ class Declarations:
             path = (TYPE_SIGN + (f"[]<{text}>" if kind.startswith("variadic") else text),)
             yield from (Binding(name, path) for name in node.children_by_field_name("name"))
         elif kind in ("var_spec", "const_spec"):
-            declared = node.child_by_field_name("type")
+            said = self._repeated.get(node.id, node)  # a constant without a value repeats the one before
+            declared = said.child_by_field_name("type")
             names = node.children_by_field_name("name")
             if declared is not None:
                 path = (TYPE_SIGN + self._written.type_text(declared),)
                 yield from (Binding(name, path) for name in names)
             else:
-                yield from self._parallel(names, node.child_by_field_name("value"))
+                yield from self._parallel(names, said.child_by_field_name("value"))
         elif kind == "range_clause":
             value = self._written.path(node.child_by_field_name("right"))
             names = _items(node.child_by_field_name("left"))

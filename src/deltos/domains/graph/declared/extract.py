@@ -128,6 +128,8 @@ class _SourceReader:
             "ordered_field_declaration_list": self._read_tuple_fields,
             "object_creation_expression": self._create,
             "enum_constant": self._define_constant,
+            "type_spec": self._define_go_type,
+            "type_alias": self._define_go_type,
             "preproc_def": self._read_macro,
             "preproc_function_def": self._read_macro,
         }
@@ -253,6 +255,16 @@ class _SourceReader:
     def _define_type(self, node: tree_sitter.Node) -> None:
         self._bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
 
+    def _define_go_type(self, node: tree_sitter.Node) -> None:
+        """`type List []Item` holds what its type holds, `type A = B` is one."""
+        name, line = node.child_by_field_name("name"), node.start_point[0] + 1
+        text = self._written.type_text(node.child_by_field_name("type")) if self._language == "go" else UNKNOWN
+        key = self._spans.key_at(line)
+        if name is None or key.rpartition(".")[2] != self._written.text(name):
+            return
+        if node.type == "type_alias" or text.startswith(("[]", "{}", "chan")):
+            self._scope(key).returns = text
+
     def _read_tuple_fields(self, node: tree_sitter.Node) -> None:
         owner = self._spans.type_at(node.start_point[0] + 1)
         if owner:
@@ -347,6 +359,11 @@ class _SourceReader:
             role = "decorate"
         elif kind in shape.types and role in ("read", "type"):
             role = "type"
+        if kind == "keyed_element" and node.named_child_count == 2:  # Go's `Field: value`
+            key, value = node.named_children
+            yield key, "key" if key.named_child_count == 1 and key.named_children[0].type in shape.names else "read"
+            yield value, "read"
+            return
         is_creation = kind in shape.creations
         trait = node.child_by_field_name("trait") if kind == "impl_item" else None
         called = first_child(node) if kind in _GENERIC_NAMES and role == "call" else self._written.callee(node, kind)

@@ -21,6 +21,9 @@ UNWRAPPED = "unwrap()"
 TYPE_SIGN = ":"
 """What a first step starts with that is a written type and no name."""
 
+UNNAMED = "{s}"
+"""What a struct without a name is called; its arguments are `field=type`."""
+
 AccessPath: TypeAlias = tuple[str, ...]
 """How a value is reached: `("this", "store", "find()")`, `(":pkg.Store<Row>", "find()", "#0")`. Calls end in
 parentheses, `#0` is the first of several results. Variables are replaced by what they hold, so a path starts at a name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, UNKNOWN, UNWRAPPED
+from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, UNKNOWN, UNNAMED, UNWRAPPED
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.types import UNTYPED, UNWRAPPING, ResolvedType, held_by, is_pointer, parse_type
 from deltos.domains.graph.declared.visibility import LOCAL_SCOPES, NOTHING, Lookup
@@ -24,7 +24,7 @@ _MOST_BASES = 64
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _CALLABLE_KINDS = frozenset({"function", "method"})
 _TYPE_ROLES = frozenset({"type", "inherit", "create"})
-_BUILT_IN = frozenset({"[]", "{}", "()", "fn", "chan"})
+_BUILT_IN = frozenset({"[]", "{}", "()", "fn", "chan", UNNAMED})
 _OWN_TYPE = frozenset({"Self", "self", "static", "this"})
 
 
@@ -113,6 +113,8 @@ class Members:
             wanted = [t for t in targets if self._kind(t) in _TYPE_KINDS]
         elif role == "call":
             wanted = [t for t in targets if self._kind(t) in _CALLABLE_KINDS]
+        elif role == "key":  # of a struct it is a field, of a map a constant; types and functions are neither
+            return tuple(t for t in targets if self._kind(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
         else:
             wanted = [t for t in targets if self._kind(t) not in _CALLABLE_KINDS]
         if wanted:

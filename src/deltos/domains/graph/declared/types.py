@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.declared.facts import ELEMENT, KEY, UNKNOWN
+from deltos.domains.graph.declared.facts import ELEMENT, KEY, UNKNOWN, UNNAMED
 
 if TYPE_CHECKING:
     from deltos.domains.graph.declared.world import DefinedSymbol, Unit
@@ -76,6 +76,8 @@ def held_by(found: ResolvedType, step: str) -> str:
     arguments, name = found.arguments, found.name
     if not arguments:
         return UNKNOWN
+    if name == UNNAMED:
+        return next((each.partition("=")[2] for each in arguments if each.startswith(f"{step}=")), UNKNOWN)
     if step == KEY:
         return arguments[0] if name in ("{}", "chan") else UNKNOWN
     if step == ELEMENT:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED
+from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, UNKNOWN, UNNAMED, UNWRAPPED
+from deltos.domains.graph.declared.shapes import SHAPES
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _LONGEST_PATH = 12
 _DEEPEST_TYPE = 6
 _MOST_ARGUMENTS = 4
+_MOST_FIELDS = 16
 _SEPARATOR = re.compile(r"::|\\|->")
 _NO_PART_OF_A_TYPE = frozenset(
     "lifetime mutable_specifier type_qualifier annotation marker_annotation modifiers type_modifiers "
@@ -98,6 +100,8 @@ class Written:
             return f"{{}}<{self.type_text(key, depth + 1)},{self.type_text(value, depth + 1)}>"
         if kind == "channel_type":
             return f"chan<{self.type_text(node.child_by_field_name('value'), depth + 1)}>"
+        if kind == "struct_type":
+            return self._struct(node, depth)
         if kind == "tuple_type":
             return self._arguments("()", node.named_children, depth)
         if kind == "parameter_list":
@@ -128,6 +132,16 @@ class Written:
         kept = [child for child in nodes if child.type not in _NO_PART_OF_A_TYPE][:_MOST_ARGUMENTS]
         texts = [self.type_text(child, depth + 1) for child in kept]
         return f"{base}<{','.join(texts)}>" if texts else base
+
+    def _struct(self, node: tree_sitter.Node, depth: int) -> str:
+        """A struct of Go that has no name: its fields with their types."""
+        fields = first_child(node)
+        told: list[str] = []
+        for each in fields.named_children if fields is not None else ():
+            names = each.children_by_field_name("name") if each.type == "field_declaration" else []
+            text = self.type_text(each.child_by_field_name("type"), depth + 1) if names else UNKNOWN
+            told += [f"{self.text(name)}={text}" for name in names if text != UNKNOWN]
+        return f"{UNNAMED}<{','.join(told[:_MOST_FIELDS])}>" if told else UNKNOWN
 
     def _results(self, node: tree_sitter.Node, depth: int) -> str:
         """Go's list of results, as many as it has names."""
@@ -168,9 +182,9 @@ class Written:
             elif kind in self._shape.creations:
                 return self._from_type(self.callee(node, kind), steps)
             elif kind in self._shape.calls:
-                cast = self._cpp_cast(node)
-                if cast is not None:
-                    return self._from_type(cast, steps)
+                made = self._cpp_cast(node) or self._go_made(node)
+                if made is not None:
+                    return self._from_type(made, steps)
                 node, suffix = self.callee(node, kind), "()"
             elif kind in _TRANSPARENT:
                 node = node.child_by_field_name("operand") or first_child(node)
@@ -214,6 +228,13 @@ class Written:
         if name is None or arguments is None or self.text(name) not in _CPP_CASTS:
             return None
         return first_child(arguments)
+
+    def _go_made(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+        """The type in `new(T)` and `make([]T, n)` of Go."""
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is None or arguments is None or self._shape is not SHAPES["go"]:
+            return None
+        return first_child(arguments) if self.text(function) in ("new", "make") else None
 
     def callee(self, node: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
         """What a call calls, or the type that a creation creates."""
