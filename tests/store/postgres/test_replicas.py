@@ -77,8 +77,8 @@ class Asked:
     def text(self, query: str) -> str:
         return self._desk.call("search_code", query=query).text
 
-    def graph(self, tool: str, **given: str) -> str:
-        return self._desk.call(tool, **given).text
+    def graph(self, tool: str, symbol: str) -> str:
+        return self._desk.call(tool, symbol=symbol).text
 
     def port(self) -> int:
         with self.index.store.code.snapshot() as connection:

@@ -167,7 +167,7 @@ def _reading_one_state(
     """The method sees one state of the graph, whatever is written meanwhile; a store with standbys may ask one."""
 
     @wraps(method)
-    def read(self: GraphSearch, *arguments: _P.args, **named: _P.kwargs) -> _T:
+    def read(self: GraphSearch, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
         with self.reader.snapshot():
             return method(self, *arguments, **named)
 
