@@ -77,8 +77,8 @@ class Asked:
     def text(self, query: str) -> str:
         return self._desk.call("search_code", query=query).text
 
-    def graph(self, tool: str, symbol: str) -> str:
-        return self._desk.call(tool, symbol=symbol).text
+    def graph(self, tool: str, symbol: str = "") -> str:
+        return (self._desk.call(tool, symbol=symbol) if symbol else self._desk.call(tool)).text
 
     def port(self) -> int:
         with self.index.store.code.snapshot() as connection:
@@ -102,9 +102,7 @@ def test_a_search_is_read_from_the_standby_unless_that_lags_behind_or_is_gone(
         assert "walrus.py" in asked.text("of_walrus")
         for tool in ("find_symbol", "find_references", "get_impact", "get_context", "get_stats", "detect_circular"):
             before = last_read(standby)
-            told = asked.graph(
-                tool, **({"symbol": "of_walrus"} if tool not in ("get_stats", "detect_circular") else {})
-            )
+            told = asked.graph(tool, "of_walrus" if tool not in ("get_stats", "detect_circular") else "")
             assert "walrus.py" in told or "1 file" in told
             assert last_read(standby) > before
         with confined(Confinement((root,), {})):  # the standby holds callers to their rights too
