@@ -18,6 +18,7 @@ _STARTS = (
 _LINE = re.compile(rb"^(?:([ \t]*+)(" + _CALL + rb")[ \t\r]*+|[ \t]*+(?:class|struct|union|enum)[ \t]++)", re.MULTILINE)
 _ALONE = re.compile(_WORD)
 _DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _STARTS + rb")\b")
+_FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")  # LUA_API lua_Integer lua_len (
 _CALL_BEFORE_NAME = re.compile(rb"(?<![A-Z0-9_])" + _CALL + rb"[ \t]++")
 _CLASS_NAME = re.compile(rb"\w++")
 _CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
@@ -63,7 +64,7 @@ def _macros(data: bytes) -> Iterator[tuple[int, int]]:
                 yield line.end(), end
         # alone at the start of a line: NAMESPACE_BEGIN
         # before a declaration, on its line or above it: ALWAYS_INLINE void f()
-        elif _is_alone(data, line) or _DECLARATION.match(data, line.end()):
+        elif _is_alone(data, line) or _is_declaration(data, line.end()):
             yield line.span(2)
 
 
@@ -106,6 +107,10 @@ def _declares_variable(head: bytes) -> bool:
     if len(words) < 2 or _VARIABLE.fullmatch(head) is None:
         return False
     return words[-1] not in _TYPE_WORDS and not words[-1].endswith(b"_t") and words[-1][:1].islower()
+
+
+def _is_declaration(data: bytes, start: int) -> bool:
+    return bool(_DECLARATION.match(data, start) or _FUNCTION.match(data[start : start + _HEAD_BYTES]))
 
 
 def _is_alone(data: bytes, line: re.Match[bytes]) -> bool:

@@ -657,3 +657,26 @@ func use(items Items, names ByName, same Same) { // -> Items, ByName, Same
 """
         }
     )
+
+
+def test_c_functions_behind_a_macro_and_names_that_a_tag_shares() -> None:
+    check_files(
+        {
+            "a.h": """typedef long number;
+typedef void *(*maker)(int);
+enum code { one };
+static inline enum code code(int n) { return one; } // -> code, code.one
+""",
+            "a.c": """#include "a.h" // -> a.h:
+LUA_API number lua_len (int idx) { // -> a.h:number
+  maker make = 0; // -> maker
+  return code(idx); // -> code#2
+}
+#define SET(a) { number *held = (a); *held = 1; } // -> a.h:number
+void use(void) {
+  lua_len(1); // -> lua_len
+  SET(0); // -> SET, a.h:number
+}
+""",
+        }
+    )

@@ -152,7 +152,7 @@ class _SourceReader:
         tops = [
             TopDefinition(symbol.name, symbol.key, symbol.kind)
             for symbol in self._symbols
-            if not self._is_member(symbol) and "#" not in symbol.key
+            if not self._is_member(symbol) and ("#" not in symbol.key or self._is_of_another_sort(symbol))
         ]
         interface = SourceInterface(
             self._package,
@@ -169,6 +169,8 @@ class _SourceReader:
     def _is_member(self, symbol: Symbol) -> bool:
         """Whether a definition belongs to a type, or is local to a function."""
         container = symbol.key.rpartition(".")[0]
+        if self._language == "c" and symbol.kind == "variable":
+            container = container.rpartition(".")[0]  # what an enum lists is seen where the enum is
         if symbol.kind == "method" and container:
             return True  # also of a type that another file defines
         while container:
@@ -176,6 +178,11 @@ class _SourceReader:
                 return True
             container = container.rpartition(".")[0]
         return False
+
+    def _is_of_another_sort(self, symbol: Symbol) -> bool:
+        """Whether C means something else by a name that was defined before: a struct and a function may share it."""
+        first = next(each for each in self._symbols if each.key == symbol.label)
+        return self._language == "c" and (first.kind in TYPE_KINDS) != (symbol.kind in TYPE_KINDS)
 
     def _is_file_local(self, symbol: Symbol) -> bool:
         return self._language in ("c", "cpp") and symbol.signature.startswith("static ")

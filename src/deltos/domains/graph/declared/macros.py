@@ -6,7 +6,8 @@ import re
 from typing import NamedTuple
 
 _LONGEST_BODY = 4_000  # characters; longer ones are programs of their own
-_MOST_NAMES = 16
+_MOST_NAMES = 48
+TYPE_ALONE = "type alone"  # the role of a name that counts only where it means a type
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
 _ENDS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # of comments and literals, by what they begin with
 _MEMBER = frozenset({".", "->", "##", "#"})  # before a name that is none of its own
@@ -29,8 +30,8 @@ class NameInMacro(NamedTuple):
 
 
 def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
-    """The functions that a macro calls and, where it is a mere expression, whatever else it names; nothing of a macro
-    that is too long to be plain."""
+    """The functions that a macro calls and the types that it names; where it is a mere expression, whatever else it
+    names. Nothing of a macro that is too long to be plain."""
     if len(body) > _LONGEST_BODY:
         return []
     tokens = _code(_TOKEN.findall(body))
@@ -39,11 +40,12 @@ def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
     line, before = 0, ""
     for token, after in zip(tokens, _following(tokens), strict=True):
         is_name = (token[0].isalpha() or token[0] == "_") and token not in _WORDS and token not in parameters
-        if is_name and before not in _MEMBER and after != "##" and (after == "(" or is_expression):
-            found.append(NameInMacro(token, "call" if after == "(" else "read", line))
+        if is_name and before not in _MEMBER and after != "##":
+            role = "call" if after == "(" else "read" if is_expression else TYPE_ALONE
+            found.append(NameInMacro(token, role, line))
         line += token.count("\n")
         before = before if _is_blank(token) else token
-    return found if len(found) <= _MOST_NAMES else []
+    return found if len({each.name for each in found}) <= _MOST_NAMES else []
 
 
 def _following(tokens: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, UNKNOWN, UNNAMED, UNWRAPPED
+from deltos.domains.graph.declared.macros import TYPE_ALONE
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.types import UNTYPED, UNWRAPPING, ResolvedType, held_by, is_pointer, parse_type
 from deltos.domains.graph.declared.visibility import LOCAL_SCOPES, NOTHING, Lookup
@@ -111,8 +112,12 @@ class Members:
             return targets
         if role in _TYPE_ROLES:
             wanted = [t for t in targets if self._kind(t) in _TYPE_KINDS]
+        elif role == TYPE_ALONE:
+            return tuple(filter(self.is_type, targets))
         elif role == "call":
             wanted = [t for t in targets if self._kind(t) in _CALLABLE_KINDS]
+            if self._unit.language == "c" and not wanted:
+                return tuple(t for t in targets if not self.is_type(t))  # a struct of its name is no function
         elif role == "key":  # of a struct it is a field, of a map a constant; types and functions are neither
             return tuple(t for t in targets if self._kind(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
         else:

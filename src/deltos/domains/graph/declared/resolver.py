@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.extract import extract
 from deltos.domains.graph.declared.facts import SourceBody, declared_codec
+from deltos.domains.graph.declared.macros import TYPE_ALONE
 from deltos.domains.graph.declared.members import Members
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.visibility import Visibility
@@ -29,6 +30,7 @@ _ROLES: dict[str, EdgeKind] = {
     "create": "call",
     "construct": "call",
     "type": "type",
+    TYPE_ALONE: "type",
     "inherit": "inherit",
     "decorate": "decorate",
 }
