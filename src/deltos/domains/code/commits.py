@@ -57,9 +57,10 @@ class _CommitRows(VectorRows):
 
     def nearest(self, vector: Vectors) -> dict[int, float]:
         """The commits that are nearest to a question, with their cosine similarity; none that is far."""
-        rough = products(self.coarse, vector[:_COARSE_DIMENSIONS]) / self.lengths
-        most = min(_NEAREST_COMMITS, len(rough))
-        places = np.argpartition(-rough, most - 1)[:most]
+        places: npt.NDArray[np.int64] | slice = slice(None)
+        if len(self) > _NEAREST_COMMITS:
+            rough = products(self.coarse, vector[:_COARSE_DIMENSIONS]) / self.lengths
+            places = np.argpartition(-rough, _NEAREST_COMMITS - 1)[:_NEAREST_COMMITS]
         cosines = products(self.vectors[places], vector) / self.lengths[places]
         pairs = zip(self.ids[places].tolist(), cosines.tolist(), strict=True)
         return {commit_id: cosine for commit_id, cosine in pairs if cosine > 0}
