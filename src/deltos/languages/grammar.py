@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from deltos.languages.bounds import bounded_memory, bounded_time, refuse_unholdable
+from deltos.languages.item_macros import open_item_macros
 from deltos.languages.macros import without_macros
 from deltos.languages.table import LANGUAGES, Language
 
@@ -33,6 +34,7 @@ _TIME_TO_END = 0.5  # of the limit: for recovery at the end of what was read
 _PART_AFTER_GIVING_UP = 8  # of the file: only its beginning is parsed then
 _BLANKING_ROUNDS = 3  # blanking one run may bring another to light
 _LEAST_ROUND = 0.25  # of the limit, for each round after the first
+_OPENING_ROUNDS = 3  # macros with items inside macros with items
 _MOST_LIMITS = 4  # of these no parse takes as many, unless its recovery has no end
 
 
@@ -52,7 +54,30 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
     read = without_macros(data) if language.macros else data
     refuse_unholdable(language.grammar, read)
     with bounded_memory(len(read)), bounded_time(_MOST_LIMITS * limit_seconds):
-        return _parse_in_rounds(grammar, read, limit_seconds)
+        tree = _parse_in_rounds(grammar, read, limit_seconds)
+    return _with_items_of_macros(grammar, read, tree, limit_seconds) if language.item_macros else tree
+
+
+def _with_items_of_macros(
+    grammar: tree_sitter.Language, read: bytes, tree: tree_sitter.Tree, limit_seconds: float
+) -> tree_sitter.Tree:
+    """The tree in which the items inside macros are items too; each round opens one level of macros."""
+    refused: set[int] = set()
+    for _ in range(_OPENING_ROUNDS):
+        deadline = time.thread_time() + limit_seconds
+
+        def is_code(body: bytes, deadline: float = deadline) -> bool:
+            left = deadline - time.thread_time()
+            root = _parse(grammar, body, left).root_node if left > 0 else None
+            return root is not None and not root.has_error and root.end_byte >= len(body.rstrip())
+
+        with bounded_memory(len(read)), bounded_time(2 * _MOST_LIMITS * limit_seconds):
+            opened = open_item_macros(read, tree.root_node, refused, is_code)
+            if opened is None:
+                return tree
+            # What was blanked for this tree is not blanked in `opened`: it is found and blanked anew.
+            read, tree = opened, _parse_in_rounds(grammar, opened, limit_seconds)
+    return tree
 
 
 def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: float) -> tree_sitter.Tree:

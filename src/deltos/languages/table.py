@@ -32,6 +32,7 @@ class Language:
     joins_clauses: bool = False  # neighbouring clauses of one name are one definition
     components: bool = False  # a capitalised function that returns markup is a component
     macros: bool = False  # the preprocessor lets source stray from the grammar
+    item_macros: bool = False  # items stand inside the braces of macros too
     top_level_only: bool = False  # definitions stand near the root: the query need not descend
 
 
@@ -116,7 +117,7 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     _parsed("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
     _parsed("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
-    _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }"),
+    _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }", item_macros=True),
     _parsed("c", (".c",), line_comments=_SLASHES, sample="int f(void) { return 1; }", macros=True),
     _parsed(
         "cpp",

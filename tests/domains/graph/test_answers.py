@@ -313,3 +313,22 @@ def test_generated_code_is_known_and_marked_and_no_search_finds_it(project: Smal
     project.write({"shop_pb2.py": "class Order:\n    def total(self):\n        return 2\n"})
     assert "shop_pb2.py" in code.call("search_code", query="Order total").text
     assert "(generated)" not in desk.call("find_symbol", symbol="Order").text
+
+
+def test_what_stands_inside_a_macro_that_is_not_read_as_code_is_a_possible_use(project: SmallProject) -> None:
+    project.write(
+        {
+            "src/lib.rs": "mod job;\nmod rules;\nmock! {\n    pub Mock {\n        fn start(&self) -> Job;\n    }\n}\n",
+            "src/job.rs": "pub struct Job {}\n\npub struct Idle {}\n",
+            "src/rules.rs": "macro_rules! mock { () => {} }\n",
+        }
+    )
+    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    text = desk.call("find_references", symbol="Job").text
+    assert "0 references in 0 files, 1 possible" in text
+    assert "5 read fn start(&self) -> Job" in text
+    assert "src/lib.rs:5" in desk.call("get_impact", symbol="Job").text
+    assert "complete: no other uses" in desk.call("find_references", symbol="Idle").text
+    text = desk.call("find_references", symbol="mock").text
+    assert "not read as code" in text
+    assert "3 token mock! {" in text

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 
-EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write"]
+EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write", "token"]
 ImportMode = Literal["runtime", "type", "deferred"]
 
 
 ALIAS = "alias"
 """The origin of an edge whose line has another name than its target: `from m import f as g` … `g()`, a macro."""
+UNREAD = "token"
+"""The kind of a name inside a macro whose content is not read as code; kept where it is not known what it means."""
 MOST_TARGETS = 256
 """Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name."""
 

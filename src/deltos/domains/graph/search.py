@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.implementing import Relatives
 from deltos.domains.graph.languages import hiding_uses, is_declared, is_resolved, is_same_world
-from deltos.domains.graph.model import ALIAS
+from deltos.domains.graph.model import ALIAS, UNREAD
 from deltos.domains.graph.query import (
     Place,
     SymbolQuery,
@@ -442,15 +442,16 @@ class GraphSearch:
 
     def _mentions(self, target: Target) -> list[ReferenceRow]:
         """Uses of the name that may mean a target: of a member those on values of unknown type, of anything else those
-        in files that import the name from where it is not."""
+        in files that import the name from where it is not, and in macros that are not read as code."""
         found = [row for row in self.reader.mentions(target.first.name) if is_same_world(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
         if "." in target.first.key:
             return uses
+        tokens, uses = [row for row in uses if row.kind == UNREAD], [row for row in uses if row.kind != UNREAD]
         imports = [row for row in found if row.kind == "import"]
         files, used = {row.path for row in imports}, {(row.path, row.line) for row in uses}
         broken = [row for row in imports if (row.path, row.line) not in used]
-        return [replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files]
+        return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
 
     # --- impact
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.model import UNREAD
 from deltos.store.symbols import bare_key
 from deltos.workspace.purpose import is_test
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 OVERRIDE = "override"
 UNDER_ANOTHER_NAME = "--- under another name (import … as, or a macro) ---"
 BROKEN_IMPORT = "imported from where it is not"
+IN_MACRO = "a macro, or inside one that is not read as code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ def reason_of(row: ReferenceRow) -> str:
     """Why a possible use is not certain, in a few words."""
     if row.origin == BROKEN_IMPORT:
         return BROKEN_IMPORT
+    if row.kind == UNREAD:
+        return IN_MACRO
     return "unknown receiver" if row.target_id == 0 else "ambiguous name"
 
 

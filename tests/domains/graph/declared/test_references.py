@@ -418,3 +418,36 @@ def test_other_languages_have_definitions_only() -> None:
         prose = sources.facts(path)
         assert prose is not None
         assert prose.symbols == ()
+
+
+def test_rust_items_inside_macros_are_items() -> None:
+    check_files(
+        {
+            "src/lib.rs": """cfg_rt! {
+    pub mod task; // -> src/task.rs:
+    pub use task::spawn; // -> spawn
+    mod inner {
+        use crate::task::Task; // -> Task
+        impl Default for Task { // -> Task
+            fn default() -> Self { Task { } } // -> Task
+        }
+    }
+}
+""",
+            "src/task.rs": """pub struct Task {}
+
+impl Task { // -> Task
+    cfg_rt! {
+        pub fn run(&self) {}
+    }
+}
+
+cfg_rt! {
+    pub fn spawn(task: Task) { // -> Task
+        task.run(); // -> Task.run
+    }
+}
+""",
+            "src/other.rs": "use crate::spawn; // -> spawn\n\nfn go() {\n    spawn(1); // -> spawn\n}\n",
+        }
+    )

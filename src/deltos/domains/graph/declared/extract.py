@@ -27,6 +27,7 @@ from deltos.domains.graph.declared.world import outward
 from deltos.domains.graph.declared.written import Written, first_child
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.kernel.resolver import FileFacts
+from deltos.domains.graph.model import UNREAD
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ _PROTOTYPES = frozenset({"declaration", "field_declaration", "type_definition"})
 _PROMOTED = frozenset({"property_promotion_parameter"})  # a parameter of PHP's constructor that is a property too
 _NO_SOURCES = frozenset({"property", "variable", "namespace"})
 _CALLABLE = frozenset({"function", "method"})
+_MACRO_ITEMS = frozenset({"macro_invocation", "expression_statement"})
+_ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # of Rust: a macro here may hold definitions
 
 
 @dataclass(slots=True)
@@ -206,7 +209,7 @@ class _SourceReader:
         if kind == "variable_name":
             return []  # PHP's variables are nothing else
         if kind == "token_tree":
-            return self._tokens(node)
+            return self._tokens(node, role)
         if kind == "field_identifier":  # of a method that a class of C++ defines: what follows on its line are uses
             self._names.discard((node.start_point[0] + 1, self._written.text(node)))
             return []
@@ -377,6 +380,8 @@ class _SourceReader:
         for child in node.named_children:
             if child == trait:
                 yield child, "inherit"
+            elif kind in _ITEM_LISTS and child.type in _MACRO_ITEMS:
+                yield child, UNREAD
             elif child == called:
                 yield child, "create" if is_creation else "call"
             elif role == "create":
@@ -509,20 +514,20 @@ class _SourceReader:
 
     # --- the tokens of Rust's macros
 
-    def _tokens(self, node: tree_sitter.Node) -> list[_Visit | _Bind | _Close]:
+    def _tokens(self, node: tree_sitter.Node, role: str) -> list[_Visit | _Bind | _Close]:
         """A macro's arguments are mere tokens: names, and paths of names joined by dots."""
         inner: list[_Visit | _Bind | _Close] = []
         path: AccessPath = ()
         tokens = node.children
         for position, token in enumerate(tokens):
             if token.type == "token_tree":
-                inner.append(_Visit(token, "read"))
+                inner.append(_Visit(token, role))
                 path = path if path and path[-1].endswith("()") else ()
             elif token.type in self._shape.names or token.type in ("self", "crate", "super"):
                 following = tokens[position + 1] if position + 1 < len(tokens) else None
                 is_call = following is not None and following.type == "token_tree"
                 joined = position > 0 and tokens[position - 1].type in (".", "::") and bool(path)
-                self._note(token, "call" if is_call else "read", path if joined else None)
+                self._note(token, role if role == UNREAD else "call" if is_call else "read", path if joined else None)
                 name = self._written.text(token)
                 start = (name,) if joined else self._environment.value(name) or (name,)
                 path = (*path, *start) if joined else start

@@ -13,7 +13,7 @@ from deltos.domains.graph.declared.visibility import Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
 from deltos.domains.graph.kernel.dependencies import outside_package
 from deltos.domains.graph.kernel.resolver import Resolution
-from deltos.domains.graph.model import ALIAS, MOST_TARGETS, Edge, Import
+from deltos.domains.graph.model import ALIAS, MOST_TARGETS, UNREAD, Edge, Import
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ class FileResolver:
             if found.is_certain and use.source not in self._unit.macros:  # where they are used, not where they are made
                 for target, expanded in self._expanded(use.source, found.targets):
                     edges[_Reference(use.line, use.source, *target, expanded)] = True
-            if not found.targets and use.receiver is not None and not self._is_external(use.source, use.receiver[0]):
+            if not found.targets and use.receiver is None and use.role == UNREAD:
+                edges.setdefault(_Reference(use.line, use.source, "", use.name, UNREAD), False)
+            elif not found.targets and use.receiver is not None and not self._is_external(use.source, use.receiver[0]):
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
         imports, external, unresolved = self._resolve_imports(body.import_lines)
         for item, key in imports:
