@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ ImportMode = Literal["runtime", "type", "deferred"]
 
 ALIAS = "alias"
 """The origin of an edge whose line has another name than its target: `from m import f as g` … `g()`, a macro."""
-UNREAD = "token"
+UNREAD: Final = "token"
 """The kind of a name inside a macro whose content is not read as code; kept where it is not known what it means."""
 MOST_TARGETS = 256
 """Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name."""

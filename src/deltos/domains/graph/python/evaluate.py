@@ -122,7 +122,7 @@ class Evaluator:
     In a body it also notes references, lets tests narrow what names may be, and assigns what a walrus binds.
     """
 
-    __slots__ = ("assign", "edges", "inference", "inner", "narrowing", "position")
+    __slots__ = ("assign", "edges", "fixtures", "inference", "inner", "narrowing", "position")
 
     def __init__(self, inference: Inference, position: Position, edges: FoundEdges | None = None) -> None:
         self.inference = inference
@@ -130,6 +130,7 @@ class Evaluator:
         self.edges = edges
         self.narrowing: Narrowing | None = None
         self.assign: Callable[[Name, Types], None] | None = None
+        self.fixtures: Callable[[str], Sequence[Entity]] | None = None
         self.inner: dict[str, Types] = {}
 
     def quietly(self, node: Expression) -> Types:
@@ -174,6 +175,11 @@ class Evaluator:
         if narrowed is not None:
             return narrowed
         return found[0] if len(found) == 1 else union(found)
+
+    def _fixture(self, node: nodes.FixtureName) -> Types:
+        if self.edges is not None and self.fixtures is not None:
+            self.edges.note(node.line, node.name, self.fixtures(node.name), "call")
+        return UNKNOWN
 
     def _call(self, node: Call) -> Types:
         function = node.function
@@ -511,7 +517,7 @@ class Evaluator:
         nodes.Await: _await, nodes.Yield: _yield, nodes.YieldFrom: _yield_from, nodes.Lambda: _lambda,
         nodes.Walrus: _walrus, Starred: _starred, nodes.Several: _several, nodes.QuotedType: _quoted_type,
         nodes.Slice: _several, nodes.Element: _element, nodes.Unpacked: _unpacked, nodes.Rest: _rest,
-        nodes.Entered: _entered, nodes.Caught: _caught,
+        nodes.Entered: _entered, nodes.Caught: _caught, nodes.FixtureName: _fixture,
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from deltos.domains.graph.python.builtins import element_of
 from deltos.domains.graph.python.edges import FoundEdges, first_of_each
 from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, VariableInfo
 from deltos.domains.graph.python.evaluate import Evaluator, Narrowing, entered, instances_of, unpacked
+from deltos.domains.graph.python.fixtures import visible_fixtures
 from deltos.domains.graph.python.frames import Frame, Frames, merged
 from deltos.domains.graph.python.nodes import (
     Attribute,
@@ -51,6 +52,7 @@ class Flow:
         self._frames = Frames(inference, module)
         self._evaluator = Evaluator(inference, self._frames, self.edges)
         self._evaluator.assign = self._store_name
+        self._evaluator.fixtures = self._visible_fixtures
         self._narrowing = self._evaluator.narrowing = Narrowing(self._evaluator, self._frames)
         self._pending: deque[tuple[nodes.Define, Frame, FunctionInfo]] = deque()
         self._type_only = False
@@ -67,6 +69,11 @@ class Flow:
     def run(self, body: Block) -> bool:
         """Run statements; whether control reaches the end."""
         return all(self._statements[type(node)](self, node) is not False for node in body)  # type: ignore[arg-type]
+
+    def _visible_fixtures(self, name: str) -> tuple[FunctionInfo, ...]:
+        frame = self._frames.frame
+        owner = frame.owner or (frame.function.owner if frame.function is not None else None)
+        return visible_fixtures(self._inference, self._module, owner, self.edges.source, name)
 
     # --- functions and classes
 
@@ -90,6 +97,8 @@ class Flow:
             self._evaluator.visit(parameter.default)
             self._evaluator.annotate(parameter.annotation)
         self._evaluator.annotate(node.returns)
+        for fixture in node.fixtures:
+            self._evaluator.visit(fixture)
         self.edges.source = outer_source
         frame = self._frames.frame
         frame.defined.setdefault(node.name, function)

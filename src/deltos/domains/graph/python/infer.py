@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.kernel.memo import DepthMemo
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.builtins import known_generic, known_method
+from deltos.domains.graph.python.builtins import element_of, known_generic, known_method
 from deltos.domains.graph.python.entities import (
     ClassInfo,
     External,
@@ -22,6 +22,7 @@ from deltos.domains.graph.python.entities import (
     VariableInfo,
 )  # fmt: skip
 from deltos.domains.graph.python.evaluate import CallArguments, Evaluator, InterfacePosition, index_parts, instances_of
+from deltos.domains.graph.python.fixtures import takes_fixtures, visible_fixtures
 from deltos.domains.graph.python.names import Names
 from deltos.domains.graph.python.nodes import Assigned, DeclaredName, Subscript, last_name
 from deltos.domains.graph.python.types import (
@@ -148,9 +149,24 @@ class Inference:
             return self.receiver(function)
         else:
             types = self._inherited_parameter(function, formal.name) or evaluator.evaluate(formal.default)
+            types = types or self._fixture_value(function, formal)
         if formal.kind == nodes.VARIADIC:
             return (Known("sequence", (types,)),)
         return (Known("dict", (UNKNOWN, types)),) if formal.kind == nodes.KEYWORDS else types
+
+    def _fixture_value(self, function: FunctionInfo, formal: nodes.Parameter) -> Types:
+        """What the fixture gives that a parameter of a test is named like."""
+        if formal.default is not None or not takes_fixtures(function.name, function.decorators):
+            return UNKNOWN
+        found: list[Types] = []
+        for fixture in visible_fixtures(self, function.module, function.owner, function.key, formal.name):
+            given = self.returned(fixture)
+            if fixture.is_generator:
+                given = element_of(given, self, is_async=fixture.is_async)
+            elif fixture.is_async:
+                given = union([value.arguments[0] for value in given if type(value) is Known and value.arguments])
+            found.append(given)
+        return union(found)
 
     def _has_receiver(self, function: FunctionInfo) -> bool:
         return function.owner is not None and (self.shape(function).kind != "static" or function.name == "__new__")

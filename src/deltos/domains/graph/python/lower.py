@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from deltos.domains.graph.kernel.resolver import FileFacts
 from deltos.domains.graph.python import nodes
+from deltos.domains.graph.python.fixtures import NAMING_FIXTURES, takes_fixtures
 from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
 from deltos.domains.graph.python.source import Source, doc_of, kinds_of, signature_of
@@ -180,7 +181,19 @@ class Lowering:
         quoting, self._quoting = self._quoting, last_name(function) in _TAKE_QUOTED_TYPES
         arguments, keywords = self.arguments(children[-1])
         self._quoting = quoting
+        if last_name(function) in NAMING_FIXTURES and children[-1].kind_id == self.kinds.argument_list:
+            arguments = (*arguments, *self._fixture_names(children[-1]))
         return nodes.Call(function, arguments, keywords)
+
+    def _fixture_names(self, node: tree_sitter.Node) -> Expressions:
+        """The plain strings among arguments, as names of fixtures."""
+        texts = [(self.source.line(child), self._string_text(child)) for child in self.parts(node)]
+        return tuple([nodes.FixtureName(line, text) for line, text in texts if text and text.isidentifier()])
+
+    def fixtures(self, node: tree_sitter.Node) -> Expressions:
+        """The parameters without a default, as names of fixtures."""
+        found = [child for child in self.parts(node) if child.child_by_field_name("value") is None]
+        return tuple([nodes.FixtureName(self.source.line(child), self._parameter_name(child)) for child in found])
 
     def arguments(self, node: tree_sitter.Node) -> tuple[Expressions, nodes.Keywords]:
         """Positional and keyword arguments of a call or class statement."""
@@ -737,7 +750,8 @@ class Lowering:
         is_async = node.children[0].type == "async"
         self.functions[key] = function_interface(scope, name, decorators, parameters, returns, is_async=is_async)
         local = tuple(sorted(scope.bindings.keys() - scope.elsewhere))
-        out.append(nodes.Define(line, name, key, decorators, parameters, returns, local, body))
+        fixtures = self.fixtures(parameter_node) if takes_fixtures(name, decorators) else ()
+        out.append(nodes.Define(line, name, key, decorators, parameters, returns, local, body, fixtures))
 
     def _class(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
         name_node = node.child_by_field_name("name")

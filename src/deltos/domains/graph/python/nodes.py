@@ -215,10 +215,17 @@ class Caught(Node, frozen=True, tag=27):
     classes: Expression
 
 
+class FixtureName(Node, frozen=True, tag=28):
+    """The name of a fixture of pytest: a parameter, or a string that asks for it."""
+
+    line: int
+    name: str
+
+
 Expression = Union[  # noqa: UP007 (classes that are evaluated late cannot be joined by |)
     Name, Attribute, Call, Subscript, TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Comprehension, Or, And,
     Conditional, Not, Operation, Await, Yield, YieldFrom, Lambda, Walrus, Starred, Several, QuotedType, Slice, Element,
-    Unpacked, Rest, Entered, Caught, None,
+    Unpacked, Rest, Entered, Caught, FixtureName, None,
 ]  # fmt: skip
 Expressions = tuple[Expression, ...]
 Keywords = tuple[tuple[str, Expression], ...]
@@ -334,7 +341,7 @@ class Try(Node, frozen=True, tag=49):
 
 
 class Define(Node, frozen=True, tag=50):
-    """A function; `local` are the names that its body assigns."""
+    """A function; `local` are the names that its body assigns, `fixtures` the parameters that are named like them."""
 
     line: int
     name: str
@@ -344,6 +351,7 @@ class Define(Node, frozen=True, tag=50):
     returns: Expression
     local: tuple[str, ...]
     body: Block
+    fixtures: Expressions = ()
 
 
 class DefineClass(Node, frozen=True, tag=51):
@@ -532,7 +540,7 @@ EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)
 # Here and wherever nodes are told apart: `type(node) is Name`, not isinstance, which asks the metaclass of a Struct and
 # takes eight times as long.
 
-_LINED = frozenset({Name, Attribute, Walrus})
+_LINED = frozenset({Name, Attribute, Walrus, FixtureName})
 _LEAVES = frozenset({str, int, bool, type(None)})
 Part = TypeVar("Part")
 
