@@ -14,6 +14,7 @@ from deltos.domains.graph.lines import first_sentence
 from deltos.domains.graph.page import BudgetedLines
 from deltos.domains.graph.query import parse_query
 from deltos.domains.graph.render import render_references
+from deltos.errors import NotFound
 from tests.calling import Desk
 from tests.domains.graph.small_project import SmallProject
 
@@ -332,3 +333,32 @@ def test_what_stands_inside_a_macro_that_is_not_read_as_code_is_a_possible_use(p
     text = desk.call("find_references", symbol="mock").text
     assert "not read as code" in text
     assert "3 token mock! {" in text
+
+
+def test_a_file_that_was_not_read_keeps_an_answer_from_being_complete(project: SmallProject) -> None:
+    project.write(
+        {
+            "a.py": "def alpha():\n    pass\n",
+            "big.py": "from a import alpha\nalpha()\n" + "# filler\n" * 500_000,
+            "data.json": "[" + "1,\n" * 500_000 + "1]",
+            "c.go": "package c\n\nfunc beta() {}\n",
+        }
+    )
+    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    for tool in ("find_references", "get_impact"):
+        text = desk.call(tool, symbol="alpha").text
+        assert "1 file that may use it not read: big.py (too large)" in text
+        assert "complete" not in text
+        assert "nothing in the project" not in text
+    assert "complete: no other uses in code" in desk.call("find_references", symbol="beta").text
+
+
+def test_a_folder_of_a_repository_says_that_the_rest_was_not_looked_at(project: SmallProject) -> None:
+    project.write({".git/HEAD": "ref: refs/heads/main\n", "src/a.py": "def alpha():\n    pass\n", "b.py": "import a\n"})
+    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root / "src")
+    text = desk.call("find_references", symbol="alpha").text
+    assert "complete: no other uses in code of src; the rest of its repository was not looked at" in text
+    assert "nothing in src, the part of the repository" in desk.call("get_impact", symbol="alpha").text
+    with pytest.raises(NotFound) as raised:
+        desk.call("find_symbol", symbol="omega")
+    assert "Only src was looked at" in raised.value.hint

@@ -135,6 +135,7 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
     elif complete_in:
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
         text += "what was asked for" if found.outside else complete_in
+        text += f" of {found.within}; the rest of its repository was not looked at" if found.within else ""
     left_out = {
         f"of other definitions named {found.target.first.name} ({_some(found.namesakes)})": found.elsewhere,
         "with another number of arguments": found.unlike,
@@ -153,6 +154,9 @@ def _missing(found: FoundReferences | Impact) -> str:
         files = ", ".join(counted(number, f"{extension} file") for extension, number in found.unresolved.items())
         verb = "is" if sum(found.unresolved.values()) == 1 else "are"
         told.append(f"{files} {verb} not resolved: search for the name")
+    if found.unread:
+        named = ", ".join(found.unread[:_NAMED]) + (" …" if len(found.unread) > _NAMED else "")
+        told.append(f"{counted(len(found.unread), 'file')} that may use it not read: {named}")
     if found.is_cut:
         told.append("not all definitions of the name were compared, there are too many: others may override it")
     return "; ".join(told)
@@ -267,7 +271,8 @@ def _unsure(impact: Impact, total: int) -> Iterator[str]:
     if missing := _missing(impact):
         yield f"no use of it is known; {missing}" if is_unused else missing
     elif is_unused:
-        yield "no use of it is known: nothing in the project refers to it by this name"
+        where = f"{impact.within}, the part of the repository that was looked at," if impact.within else "the project"
+        yield f"no use of it is known: nothing in {where} refers to it by this name"
 
 
 def _limited(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) -> Iterator[tuple[str, Sequence[Symbol]]]:

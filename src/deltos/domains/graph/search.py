@@ -28,9 +28,11 @@ from deltos.domains.graph.query import (
 from deltos.domains.graph.source import Source
 from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merged
 from deltos.errors import BadArgument, NotFound
+from deltos.languages.table import detect
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
 from deltos.text.counts import counted
+from deltos.workspace.identity import folder_in_checkout
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
 _HINT_CHARACTERS = 200
 _MOST_COUNTED = 500  # mentions whose lines are read to see how many arguments they give
+_NOT_READ = frozenset({"too large", "unreadable", "failed"})  # reasons of skipping a file that may be code
 _CALLABLE = frozenset({"function", "method", "component"})
 _SEPARATE_NAMES = (".java", ".php")  # languages in which a field, a method and a type may share a name
 _DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # what the line of a definition does to its own name
@@ -85,7 +88,8 @@ class FoundReferences:
     false where only definitions of the language are known; `is_cut`: the name has more definitions than are compared,
     so that some through which the target is used may be missing. `test_files`: how many files of tests were looked at,
     counted where none of them has a use. `unresolved` counts the files that may have uses and are not resolved, by
-    extension.
+    extension, `unread` are those that were not read at all. `within` is the folder of the repository that is the
+    project, where that is not the whole of it.
     """
 
     target: Target
@@ -104,6 +108,8 @@ class FoundReferences:
     is_cut: bool = False
     test_files: int = 0
     unresolved: Mapping[str, int] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    within: str = ""
 
     def paths(self) -> set[str]:
         """The files of all places."""
@@ -145,6 +151,8 @@ class Impact:
     is_cut: bool = False
     unresolved: Mapping[str, int] = field(default_factory=dict)
     distances: Mapping[int, int] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +189,7 @@ class GraphSearch:
         self.reader = reader
         self.root = root
         self.source = Source(root, files)
+        self._files = files
 
     # --- symbols
 
@@ -221,7 +230,10 @@ class GraphSearch:
     def _not_found(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
-        return NotFound(message, hint=(self.near_names(symbol) or self._searched()) if suggests else "")
+        hint = (self.near_names(symbol) or self._searched()) if suggests else ""
+        if self.within:
+            hint = f"{hint} Only {self.within} was looked at: ask in the root of its repository for the rest.".lstrip()
+        return NotFound(message, hint=hint)
 
     def _searched(self) -> str:
         symbols, files = self.reader.symbol_count(), len(self.reader.paths())
@@ -360,6 +372,8 @@ class GraphSearch:
             found,
             test_files=self._test_files(target) if found.is_resolved and not in_tests else 0,
             unresolved=self._unresolved(target),
+            unread=self._unread(target),
+            within=self.within,
         )
 
     def uses(self, target: Target) -> FoundReferences:
@@ -425,6 +439,18 @@ class GraphSearch:
         """How many files may use a target and are not resolved, by their extensions."""
         hiding = hiding_uses(self._paths, target.first.path)
         return dict(Counter("." + path.rpartition(".")[2] for path in hiding).most_common())
+
+    def _unread(self, target: Target) -> tuple[str, ...]:
+        """The files that may use a target and were not read, or not to their end, each with the reason."""
+        skipped = [(each.path, each.reason) for each in self._files.skipped().values() if each.reason in _NOT_READ]
+        failed = [(each.path, "not read to its end") for each in self._files.failures() if each.indexer == "graph"]
+        found = {path: reason for path, reason in (*failed, *skipped) if _is_code_of(path, target.first.path)}
+        return tuple(f"{path} ({reason})" for path, reason in sorted(found.items()))
+
+    @cached_property
+    def within(self) -> str:
+        """The folder of the repository that the project is; empty where it is the whole of it."""
+        return folder_in_checkout(self.root)
 
     @staticmethod
     def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
@@ -495,6 +521,8 @@ class GraphSearch:
             relatives.is_cut,
             self._unresolved(target),
             distances,
+            self._unread(target),
+            self.within,
         )
 
     def _through(self, target: Target, relatives: Relatives) -> list[ReferenceRow]:
@@ -572,6 +600,11 @@ class GraphSearch:
         prefix = f"{owner.key}." if owner.key else ""
         inside = [row for row in self.reader.symbols_in(owner.path) if row.key.startswith(prefix)]
         return [row for row in inside if "." not in row.key[len(prefix) :]]
+
+
+def _is_code_of(path: str, of: str) -> bool:
+    """Whether a file is of a language, as far as its name tells, that may use what another defines."""
+    return detect(path) is not None and is_same_world(path, of)
 
 
 def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
