@@ -18,6 +18,7 @@ _PHRASES = {
     "search_docs, types=['schema']": "`deltos api search --type schema`",
     "search_docs with types=['schema'] shows": "`deltos api search --type schema` shows",
     "raise limit for more": "raise --limit for more",
+    "narrow the query, directory or file_type": "narrow the query, --directory or --type",
     "are far less likely: limit=": "are far less likely: --limit ",
     "narrow the query or set concise": "narrow the query or give --concise",
     "find_symbol with path finds": "`deltos graph find --path` finds",

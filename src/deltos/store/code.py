@@ -115,6 +115,12 @@ class FileScope:
     folder: str = ""
     suffixes: tuple[str, ...] = ()
 
+    def holds(self, path: str) -> bool:
+        """Whether a file counts."""
+        return f"{path}/".startswith(f"{self.folder}/" if self.folder else "") and (
+            not self.suffixes or path.lower().endswith(self.suffixes)
+        )
+
 
 class Code(Protocol):
     """The chunks and definitions of one project, and how they are found."""

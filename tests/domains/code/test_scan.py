@@ -68,9 +68,37 @@ def test_files_that_are_gone_or_became_links_are_passed_over(tmp_path: Path) -> 
     assert (report.files, report.complete) == (1, True)
 
 
-def test_a_file_full_of_matches_is_not_counted_to_the_end(tmp_path: Path) -> None:
+def test_a_file_full_of_matches_is_counted_to_the_end(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "x\n" * 5_000})
-    assert len(matches(tmp_path, Literal("x"), "a.py")[0].lines) == 200
+    assert len(matches(tmp_path, Literal("x"), "a.py")[0].lines) == 5_000
+
+
+def test_time_that_runs_out_inside_a_file_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path, {"a.py": "x\n" * 5_000})
+    moments = iter([0.0, 0.0, *[0.0] * 2, *[100.0] * 10])
+    monkeypatch.setattr(scanning.time, "monotonic", lambda: next(moments))
+    report = ScanReport()
+    found = list(scan(tmp_path, ["a.py"], Literal("x"), report))
+    assert [len(file.lines) for file in found] == [2_000]
+    assert not report.complete
+
+
+def test_a_match_that_begins_with_blanks_is_on_the_line_of_its_first_character(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.py": "one\n\n\n    two\n"})
+    assert matches(tmp_path, LinePattern(r"\s+two"), "a.py") == [FileMatches("a.py", (4,))]
+
+
+def test_text_is_found_in_any_encoding(tmp_path: Path) -> None:
+    text = "a = 1\nb = 'café'\n"
+    for name, encoding in (("latin.py", "latin-1"), ("wide.py", "utf-16"), ("marked.py", "utf-8-sig")):
+        (tmp_path / name).write_bytes(text.encode(encoding))
+    for finder in (Literal("café"), LinePattern("caf.'")):
+        found = matches(tmp_path, finder, "latin.py", "wide.py", "marked.py")
+        assert [(file.path, file.lines) for file in found] == [
+            ("latin.py", (2,)),
+            ("wide.py", (2,)),
+            ("marked.py", (2,)),
+        ]
 
 
 def test_a_search_that_takes_too_long_stops_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,8 @@ def test_the_total_counts_results_whatever_the_limit_and_the_form(desk: Desk, pr
     for answer, data in zip(answers, structured, strict=True):
         shown = len(data["results"])
         first_line = answer.text.splitlines()[0]
-        assert first_line == f"showing {shown}/{total} results (raise limit for more)" or shown == total
+        noun = "results" if query == "clear cache" else "lines"
+        assert first_line == f"showing {shown}/{total} {noun} (raise limit for more)" or shown == total
         assert not answer.truncated
 
 
@@ -388,3 +389,37 @@ def test_one_giant_result_is_cut_to_the_budget(
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= token_budget * 4
     assert "gigantic" in answer.text
     assert answer.text.splitlines()[0].startswith("showing 1/1")
+
+
+MANY = {
+    "a.py": "".join(f"def bind_{n}():\n    return needle({n})\n\n\n" for n in range(8)),
+    "b.py": "needle(1)\n\n\nneedle(2)\n",
+}
+
+
+@pytest.mark.parametrize("query", ['"needle("', r"/needle\(\d/"])
+def test_every_line_that_matches_is_counted_and_can_be_shown(desk: Desk, project: Path, query: str) -> None:
+    write_files(project, MANY)
+    answer = search(desk, query, limit=50, concise=True)
+    assert answer["total_count"] == 10
+    shown = {(each["file_path"], each["start_line"]) for each in answer["results"]}
+    assert shown == {*(("a.py", 4 * n + 2) for n in range(8)), ("b.py", 1), ("b.py", 4)}
+    text = desk.call("search_code", query=query, limit=3).text
+    assert text.startswith("showing 3/10 lines (raise limit for more)\n")
+
+
+def test_matches_on_blank_lines_are_counted_apart(desk: Desk, project: Path) -> None:
+    write_files(project, MANY)
+    text = desk.call("search_code", query="/^/", directory=".", file_type="py", limit=50).text
+    assert "the most at a time: narrow the query, directory or file_type" in text
+    assert "more matching lines not shown: blank" in text
+
+
+def test_what_is_not_found_where_files_were_skipped_says_so(desk: Desk, project: Path) -> None:
+    write_files(project, {"big.py": "hidden_needle = 1\n" * 300_000, "small.lock": "hidden_needle\n"})
+    aside = "(not searched: 1 too large, 1 data: big.py)"
+    text = desk.call("search_code", query='"hidden_needle"').text
+    assert f"in 8 files {aside}; closest by words:" in text
+    assert aside in desk.call("search_code", query="hidden_needle zzyzx").text
+    assert "small.lock" not in text
+    assert "not searched" not in desk.call("search_code", query='"hidden_needle"', directory="src").text

@@ -90,6 +90,19 @@ def covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[Ranke
     return list(found.values())
 
 
+def lines_held(chunks: Sequence[CodeChunkRow], lines: Sequence[int], *, one_per_chunk: bool = False) -> list[int]:
+    """Those of the ascending lines that one of the chunks of a file holds, or the first that each chunk holds."""
+    held: list[int] = []
+    position, last = 0, -1
+    for line in lines:
+        while position < len(chunks) and chunks[position].end_line < line:
+            position += 1
+        if position < len(chunks) and chunks[position].start_line <= line and not (one_per_chunk and position == last):
+            held.append(line)
+            last = position
+    return held
+
+
 def _judges(corpora: Sequence[Corpus], candidates: Sequence[CandidateFile], query: CodeQuery) -> dict[int, _Judge]:
     """Who judges the chunks of each project that has candidates; all compare with all projects."""
     if not candidates:

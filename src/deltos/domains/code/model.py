@@ -61,7 +61,8 @@ class CodeAnswer:
 
     `total` is how many hits there would be without a limit, or at least that many. The first `leading` of them are
     shown with their code. `is_definition` says that the query is a name that the first hit defines, `is_message` that
-    it is a message that the hits have as text; `unknown` are words of the query that no file has.
+    it is a message that the hits have as text; `unknown` are words of the query that no file has,
+    and `passed_over` tells of files that are not in the index, where something was not found.
     """
 
     query: CodeQuery
@@ -75,6 +76,7 @@ class CodeAnswer:
     is_definition: bool = False
     is_message: bool = False
     unknown: tuple[str, ...] = ()
+    passed_over: str = ""
 
     def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:
         """The same answer with more to say about it, first."""

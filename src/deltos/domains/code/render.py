@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for, shown_of
 from deltos.confinement import told
 from deltos.domains.code.excerpt import excerpt, tell
-from deltos.domains.code.search import WEAK_CONFIDENCE
+from deltos.domains.code.search import MAX_RESULTS, WEAK_CONFIDENCE
 from deltos.domains.code.spot import spot_of
 from deltos.excerpts import nothing_shown
 from deltos.model import COMMITS_MARK, NEAR_MARK
@@ -32,6 +32,7 @@ LINE_CHARACTERS = 180  # of a hit that is told in one line, without its place an
 _CONCISE_STEPS = (120, 80, 60, 40, 25)
 _BY_BUDGET = "the token budget is full: narrow the query or set concise"
 _BY_LIMIT = "raise limit for more"
+_AT_MOST = "the most at a time: narrow the query, directory or file_type"
 _ROOM_FOR_CUT = 220  # the line that tells of a cut, in the text and in the data
 _LEAST_CONTENT = 40
 # What a hit that has hardly a word of the query was found by: in the text, and as a field of the data.
@@ -118,10 +119,12 @@ def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
 
 def _cut_line(shown: int, answer: CodeAnswer, *, by_budget: bool) -> str:
     """How much is shown of how much, and why not all; empty where all is."""
-    if not by_budget and shown == answer.total and not answer.total_is_least:
+    is_all = shown == answer.total and (not answer.total_is_least or shown < MAX_RESULTS)
+    if is_all and not by_budget:  # where the scan was stopped, a note of the answer says so
         return ""
-    how = _BY_BUDGET if by_budget else _BY_LIMIT
-    return shown_of(shown, answer.total, "results", how, is_least=answer.total_is_least)
+    how = _BY_BUDGET if by_budget else (_BY_LIMIT if shown < MAX_RESULTS else _AT_MOST)
+    noun = "lines" if answer.query.kind in ("literal", "pattern") else "results"
+    return shown_of(shown, answer.total, noun, how, is_least=answer.total_is_least)
 
 
 def _whereabouts(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ...]:
@@ -139,7 +142,7 @@ def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
     if best >= WEAK_CONFIDENCE or answer.is_definition:
         return ()
     where = "any of these projects" if answer.hits[0].repository else "this project"
-    unknown = f" Not in {where}: {', '.join(answer.unknown)}." if answer.unknown else ""
+    unknown = f" Not in {where}{answer.passed_over}: {', '.join(answer.unknown)}." if answer.unknown else ""
     return (f"Note: a weak match: confidence {best:.2f} of 1.{unknown} Try other words, a name or grep.",)
 
 
@@ -241,7 +244,7 @@ def _fitting(every: Sequence[_Shown], room: int) -> list[_Shown]:
 def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int, projects: int) -> Answer:
     near = f" Near names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
     among = f" of {counted(projects, 'project')}" if projects else ""
-    searched = f"Searched {counted(answer.files_searched, 'file')}{among}.{near}"
+    searched = f"Searched {counted(answer.files_searched, 'file')}{among}{answer.passed_over}.{near}"
     text = "\n".join([*answer.notes, f"No results found for query: {query[:200]}", searched])
     structured: JsonObject = {
         "results": [],

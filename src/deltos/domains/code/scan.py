@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from deltos.pattern import compiled
-from deltos.workspace.admission import read_source
+from deltos.workspace.admission import read_source, to_utf8
 from deltos.workspace.sources import source_tree
 
 if TYPE_CHECKING:
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
 
 SCAN_SECONDS = 8.0  # then the answer says how many files were read
-_MATCHES_PER_FILE = 200
+_MATCHES_BETWEEN_CLOCKS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class FileMatches:
-    """The lines of one file on which something matched."""
+    """The lines of one file on which a match begins."""
 
     path: str
     lines: tuple[int, ...]
@@ -65,9 +64,10 @@ class LinePattern:
         self._pattern = compiled(pattern, hint='Put it in "quotes" to search for the text itself.')
 
     def positions(self, data: bytes) -> Iterator[int]:
-        """Byte offsets of matches."""
+        """Byte offsets of matches, each of its first character that is no space: `\\s+return` begins on that line."""
         for match in self._pattern.finditer(data):
-            yield match.start()
+            found = match[0]
+            yield match.start() + (len(found) - len(found.lstrip())) * bool(found.strip())
 
 
 def scan(
@@ -84,14 +84,17 @@ def scan(
             if data is None:
                 continue
             report.files += 1
-            if lines := _lines(data, finder):
+            if lines := _lines(to_utf8(data), finder, deadline, report):
                 yield FileMatches(path, lines)
 
 
-def _lines(data: bytes, finder: Finder) -> tuple[int, ...]:
+def _lines(data: bytes, finder: Finder, deadline: float, report: ScanReport) -> tuple[int, ...]:
     lines: dict[int, None] = {}
     line, counted_to = 1, 0
-    for position in islice(finder.positions(data), _MATCHES_PER_FILE):
+    for number, position in enumerate(finder.positions(data)):
+        if number % _MATCHES_BETWEEN_CLOCKS == 0 and time.monotonic() > deadline:
+            report.complete = False
+            break
         line += data.count(b"\n", counted_to, position)
         counted_to = position
         lines[line] = None

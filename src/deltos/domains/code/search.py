@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.choose import Ranked, chosen_chunks, covering
+from deltos.domains.code.choose import Ranked, chosen_chunks, lines_held
 from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, described, gather
@@ -27,7 +29,7 @@ from deltos.text.words import plain_words, shared_words, unique
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from deltos.domains.code.features import CandidateFile
     from deltos.domains.code.match import Gathered
@@ -49,6 +51,8 @@ _SUGGESTED_FROM = 50_000
 WEAK_CONFIDENCE = 0.3
 _MOST_UNKNOWN = 6
 _SHOWN_CHARACTERS = 100
+_TEXTLESS_REASONS = frozenset(("binary", "empty"))
+_MOST_PASSED_OVER = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,16 @@ class SearchedProject:
     workers: Workers | None = None
     name: str = ""
     project_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchedFile:
+    """The lines of a file that match exactly; `corpus` is the position of its project among those searched."""
+
+    corpus: int
+    file_id: int
+    path: str
+    lines: Sequence[int]
 
 
 class CodeSearch:
@@ -87,20 +101,24 @@ class CodeSearch:
         search._projects = tuple(projects)
         return search
 
-    def search(self, text: str, scope: FileScope | None = None, *, limit: int = 10) -> CodeAnswer:
-        """The best chunks for a query, one per file first."""
+    def search(
+        self, text: str, scope: FileScope | None = None, *, limit: int = 10, every_line: bool = True
+    ) -> CodeAnswer:
+        """The best chunks for a query, one per file first; what matches exactly by lines, or else by chunks as well."""
         query = parse_query(text, shared_words())
         scope = scope or FileScope()
         with ExitStack() as snapshots:
             for project in self._projects:
                 snapshots.enter_context(project.store.code.snapshot())
             if query.kind in ("literal", "pattern"):
-                return self._search_exactly(query, scope, limit=limit)
+                return self._search_exactly(query, scope, limit=limit, every_line=every_line)
             if query.frames and (frames := self._frames(query, scope)):
                 return self._search_frames(query, frames, scope, limit=limit)
             answer = self._search_by_words(query, scope, limit=limit)
             if message := self._message(query, answer):
-                return replace(self._search_exactly(CodeQuery(message, "literal"), scope, limit=limit), is_message=True)
+                literal = CodeQuery(message, "literal")
+                found = self._search_exactly(literal, scope, limit=limit, every_line=every_line)
+                return replace(found, is_message=True)
             parts = parts_of(text) if query.kind == "words" and not query.is_issue else []
             return self._with_parts(answer, parts, scope, limit=limit) if parts else answer
 
@@ -155,13 +173,22 @@ class CodeSearch:
         hits, gone = self._read(chosen, query, limit=limit)
         if not hits:
             searched = sum(project.store.code.file_count(scope) for project in self._projects)
-            return CodeAnswer(query, (), 0, files_searched=searched, notes=notes, suggestions=self._suggest(query))
+            return CodeAnswer(
+                query,
+                (),
+                0,
+                files_searched=searched,
+                notes=notes,
+                suggestions=self._suggest(query),
+                passed_over=self._passed_over(scope),
+            )
         is_defined = any(candidate.definitions for candidate, _ in ranked)
         if query.is_name and not is_defined:
             shown = query.text[:_SHOWN_CHARACTERS]
             notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
             if alike := self._suggest(query):
                 notes = (*notes, f"Near names: {', '.join(alike)}.")
+        unknown = self._unknown_words(query, corpora) if hits[0].score < WEAK_CONFIDENCE else ()
         return CodeAnswer(
             query,
             tuple(hits),
@@ -169,7 +196,8 @@ class CodeSearch:
             is_least,
             notes=notes,
             is_definition=query.kind == "symbol" and bool(ranked) and bool(ranked[0][0].definitions),
-            unknown=self._unknown_words(query, corpora) if hits[0].score < WEAK_CONFIDENCE else (),
+            unknown=unknown,
+            passed_over=self._passed_over(scope) if unknown else "",
         )
 
     def _corpora(self, query: CodeQuery) -> list[Corpus]:
@@ -208,31 +236,66 @@ class CodeSearch:
                 return ranked, False
         return ranked, True
 
-    def _search_exactly(self, query: CodeQuery, scope: FileScope, *, limit: int) -> CodeAnswer:
+    def _search_exactly(self, query: CodeQuery, scope: FileScope, *, limit: int, every_line: bool) -> CodeAnswer:
+        """The lines on which a text stands or a pattern matches: code first, and one line of each file first."""
         finder: Finder = Literal(query.text) if query.kind == "literal" else LinePattern(query.text)
-        found: list[Ranked] = []
-        files = scanned = 0
-        stopped: list[str] = []
+        found: list[_MatchedFile] = []
+        files = scanned = unshown = 0
+        notes: list[str] = []
         for number, project in enumerate(self._projects):
             report = ScanReport()
             ids = {path: file_id for file_id, path in project.store.code.paths(scope)}
             order = sorted(ids, key=lambda path: (*_exact_order(path), path))
             for matches in scan(project.root, order, finder, report, project.store):
-                lines = covering(project.store.code.chunks_of_file(ids[matches.path]), matches.lines)
-                found += [replace(ranked, corpus=number) for ranked in lines]
+                chunks = project.store.code.chunks_of_file(ids[matches.path])
+                lines = lines_held(chunks, matches.lines, one_per_chunk=not every_line)
+                unshown += len(matches.lines) - len(lines) if every_line else 0
+                found += [_MatchedFile(number, ids[matches.path], matches.path, lines)] if lines else []
             files, scanned = files + len(ids), scanned + report.files
             if not report.complete:
                 where = f" of {project.name}" if project.name else ""
-                stopped.append(f"Note: stopped after {report.files}/{len(ids)} files{where}; narrow by directory.")
+                notes.append(f"Note: stopped after {report.files}/{len(ids)} files{where}; narrow by directory.")
+        is_stopped = bool(notes)
+        if unshown:
+            lines = counted(unshown, "more matching line")
+            notes.append(f"Note: {lines} not shown: blank, or written after the file was indexed.")
         if not found:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
-            missing = f"No exact match for {query.kind} {shown} in {counted(scanned, 'file')}; closest by words:"
+            aside = self._passed_over(scope)
+            missing = f"No exact match for {query.kind} {shown} in {counted(scanned, 'file')}{aside}; closest by words:"
             words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
-            return self._search_by_words(words, scope, limit=limit, notes=(*stopped, missing))
+            return self._search_by_words(words, scope, limit=limit, notes=(*notes, missing))
         if len(self._projects) > 1:
-            found.sort(key=lambda ranked: _exact_order(ranked.chunk.path))
-        hits, gone = self._read(_one_per_file_first(found), query, limit=limit)
-        return CodeAnswer(query, tuple(hits), len(found) - gone, bool(stopped), files, tuple(stopped))
+            found.sort(key=lambda file: _exact_order(file.path))
+        hits, gone = self._read(self._one_line_per_file_first(found), query, limit=limit)
+        total = sum(len(file.lines) for file in found) - gone
+        return CodeAnswer(query, tuple(hits), total, is_stopped, files, tuple(notes))
+
+    def _one_line_per_file_first(self, found: Sequence[_MatchedFile]) -> Iterator[Ranked]:
+        """The first matching line of each file, then the second of each, with the chunks that hold them."""
+        for turn in itertools.count():
+            found = [file for file in found if len(file.lines) > turn]
+            if not found:
+                return
+            for file in found:
+                line = file.lines[turn]
+                for chunk in self._projects[file.corpus].store.code.chunks_at(file.file_id, [line])[:1]:
+                    yield Ranked(chunk, 1.0, line, corpus=file.corpus)
+
+    def _passed_over(self, scope: FileScope) -> str:
+        """How many files of the scope that may hold text are not in the index, and why; empty where there are none."""
+        skipped = [
+            file
+            for project in self._projects
+            for file in project.store.skipped().values()
+            if file.reason not in _TEXTLESS_REASONS and scope.holds(file.path)
+        ]
+        if not skipped:
+            return ""
+        reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(file.reason for file in skipped).items())
+        large = [file.path for file in skipped if file.reason == "too large"][:_MOST_PASSED_OVER]
+        named = f": {', '.join(large)}" if large else ""
+        return f" (not searched: {reasons}{named})"
 
     def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> tuple[list[CodeHit], int]:
         """The first of the chosen chunks with their lines from disk, and how many were left out as they are gone."""
@@ -382,13 +445,3 @@ def _code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
         return confidence * share * (_PROSE_SHARE if query.asks_how else 1.0)
 
     return sorted(ranked, key=order, reverse=True)
-
-
-def _one_per_file_first(found: Sequence[Ranked]) -> list[Ranked]:
-    seen: dict[tuple[int, str], int] = {}
-    order = []
-    for position, ranked in enumerate(found):
-        file = (ranked.corpus, ranked.chunk.path)
-        seen[file] = nth = seen.get(file, -1) + 1
-        order.append((nth, position, ranked))
-    return [ranked for _, _, ranked in sorted(order, key=lambda item: item[:2])]

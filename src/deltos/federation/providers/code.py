@@ -68,7 +68,7 @@ class CodeProvider:
             found = search_together(
                 selection,
                 asked.progress,
-                lambda search: search.search(asked.query, limit=asked.limit),
+                lambda search: search.search(asked.query, limit=asked.limit, every_line=False),
                 by_meaning=self._by_meaning,
             )
             fresh, answer = found.fresh, found.answer
@@ -104,7 +104,7 @@ class CodeProvider:
 
     def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
-        answer = search.search(asked.query, limit=asked.limit)
+        answer = search.search(asked.query, limit=asked.limit, every_line=False)
         return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
 
 
