@@ -170,3 +170,89 @@ def test_templates_and_changelogs_and_tests_come_after_the_code_they_speak_of(de
     )
     assert paths(search(desk, ISSUE))[0] == "shop/coupon.py"
     assert paths(search(desk, ISSUE.replace("Total is", "The test of the total is")))[0] != "CHANGELOG.md"
+
+
+def frame_of(trace: str) -> tuple[str, str, int]:
+    [place] = parse_query(trace, shared_words()).frames
+    return place.container, place.function, place.line
+
+
+@pytest.mark.parametrize(
+    ("frame", "function"),
+    [
+        ('  File "/usr/app/shop/basket.py", line 41, in total', ("", "total")),
+        ('  File "/usr/app/shop/basket.py", line 41, in <module>', ("", "")),
+        ("    at Basket.total (/app/src/basket.ts:41:13)", ("Basket", "total")),
+        ("    at async Basket.total [as sum] (/app/src/basket.ts:41:13)", ("Basket", "total")),
+        ("    at new Basket (/app/src/basket.ts:41:13)", ("", "Basket")),
+        ("    at Object.<anonymous> (/app/src/basket.ts:41:13)", ("", "Object")),
+        ("    at file:///app/src/basket.mjs:41:13", ("", "")),
+        ("\tat com.shop.Basket.total(Basket.java:41)", ("Basket", "total")),
+        ("\tat app//com.shop.Basket.lambda$total$0(Basket.java:41)", ("lambda", "total")),
+        ("github.com/me/shop.(*Basket).Total(...)\n\t/go/src/shop/basket.go:41 +0x1d", ("Basket", "Total")),
+        ("main.main.func1(0xc0001, {0x1, 0x2})\n\t/go/src/shop/basket.go:41", ("main", "main")),
+        ("created by shop.(*Basket).Run in goroutine 7\n\t/go/src/shop/basket.go:41 +0x1d", ("Basket", "Run")),
+        ("  12: shop::basket::Basket<T>::total::{{closure}}\n   at ./src/basket.rs:41:5", ("Basket", "total")),
+        ("   3: shop::total::h0123456789abcdef\n             at ./src/basket.rs:41:5", ("shop", "total")),
+        ("\tfrom app/models/basket.rb:41:in `total'", ("", "total")),
+        ("\tfrom app/models/basket.rb:41:in 'block in Basket#total'", ("Basket", "total")),
+        ("#0 /var/www/src/Basket.php(41): Shop\\Basket->total()", ("Basket", "total")),
+        ("#1  0x00005555 in basket_total (b=0x0) at src/basket.c:41", ("", "basket_total")),
+        ("   at Shop.Basket.Total() in C:\\app\\src\\Basket.cs:line 41", ("Basket", "Total")),
+    ],
+)
+def test_a_stack_frame_names_its_function_in_many_languages(frame: str, function: tuple[str, str]) -> None:
+    assert frame_of(frame) == (*function, 41)
+
+
+STOCK = """\
+class Shelf:
+    def open(self):
+        check(self)
+        return self.reader()
+
+    def remove(self):
+        self.gone = True
+
+
+class Pantry:
+    def open(self):
+        return [shelf.open() for shelf in self.shelves]
+
+
+def after():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("frames", "line", "symbol"),
+    [
+        ([("levels.py", 6, "open", "return self.reader()")], 4, "Shelf.open"),  # by its source
+        ([("levels.py", 6, "open", "return gone")], 2, "Shelf.open"),  # by its name, the nearest
+        ([("levels.py", 15, "open", "return gone")], 11, "Pantry.open"),
+        ([("levels.py", 3, "open", "return gone")], 3, "Shelf.open"),  # name and line agree
+        ([("levels.py", 7, "<module>", "return 1")], 16, "after"),  # source alone
+        ([("levels.py", 7, "vanished", "return gone")], 7, "Shelf.remove"),  # nothing else is left
+    ],
+)
+def test_a_frame_of_another_version_is_found_by_its_function_and_its_source(
+    desk: Desk, project: Path, frames: list[tuple[str, int, str, str]], line: int, symbol: str
+) -> None:
+    write_files(project, {"stock/levels.py": STOCK})
+    trace = "Traceback (most recent call last):\n" + "".join(
+        f'  File "/site-packages/stock/{path}", line {number}, in {function}\n    {source}\n'
+        for path, number, function, source in frames
+    )
+    first = search(desk, trace, concise=True)["results"][0]
+    assert (first["file_path"], first["start_line"], first["symbol"]) == ("stock/levels.py", line, symbol)
+
+
+def test_a_frame_of_go_is_the_method_of_the_type_that_it_names(desk: Desk, project: Path) -> None:
+    source = "package shop\n\nfunc (b *Bag) Next() {\n\tgo()\n}\n\nfunc (c *Cart) Next() {\n\tgo()\n}\n"
+    write_files(project, {"cart.go": source})
+    trace = (
+        "panic: oops\n\ngoroutine 1 [running]:\nexample.com/shop.(*Cart).Next(...)\n\t/go/shop@v1.0.0/cart.go:4 +0x1d\n"
+    )
+    first = search(desk, trace, concise=True)["results"][0]
+    assert (first["file_path"], first["start_line"], first["symbol"]) == ("cart.go", 7, "Cart.Next")

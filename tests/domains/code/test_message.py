@@ -8,7 +8,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.code.message import message_part
+from deltos.domains.code.message import message_part, messages_in
 from tests.calling import Desk
 from tests.repositories import write_files
 
@@ -77,4 +77,61 @@ def test_a_question_in_the_words_of_a_message_is_a_question(desk: Desk) -> None:
     ],
 )
 def test_the_part_is_the_longest_that_stands_after_a_quote(query: str, line: str, part: str) -> None:
-    assert message_part(query, ["other\n" + line]) == part
+    whole = [message for message in messages_in(query) if not message.is_told]
+    assert [message_part(message, ["other\n" + line]) for message in whole] == ([part] if whole else [])
+    assert whole or not part
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("thread 'main' panicked at 'the pantry is quite full', src/main.rs:5:10", ["the pantry is quite full"]),
+        ("thread 'main' panicked at 'it isn't really so', src/main.rs:5:10", ["it isn't really so"]),
+        ("RuntimeError: The pantry is full.", ["The pantry is full."]),
+        ("app.errors.PantryError: shelf 3: no room left", ["shelf 3: no room left"]),
+        ("panic: runtime error: no room left here", ["runtime error: no room left here"]),
+        ('why do I get "no room left here" when I stow', ["no room left here"]),
+        ("the user's pantry and the dog's bowl are full", []),
+        ("error: full", []),
+        ("time: the pantry is full", []),
+    ],
+)
+def test_a_message_is_told_by_quotes_or_the_kind_of_error_before_it(query: str, told: list[str]) -> None:
+    assert [message.text for message in messages_in(query) if message.is_told] == told
+
+
+PANTRY = {
+    "src/errors.py": 'FULL = """\\\nThe pantry has no room left.\n\nEat something first.\n"""\n',
+    "src/stow.py": "def stow(pantry, jar):\n    # no room is left in a pantry that has no room\n    check(pantry)\n",
+    "src/main.py": "def main():\n    stow(pantry(), jar())\n",
+    "tests/test_stow.py": 'def test_room():\n    assert "The pantry has no room left." in seen()\n',
+    **{f"src/room_{n}.py": f"def room_{n}(pantry):\n    return pantry.room.left.has.no\n" for n in range(12)},
+}
+
+
+TRACE = """\
+Traceback (most recent call last):
+  File "/app/src/main.py", line 2, in main
+    stow(pantry(), jar())
+RuntimeError: The pantry has no room left."""
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "RuntimeError: The pantry has no room left.",
+        "thread 'main' panicked at 'The pantry has no room left.', src/main.rs:5:10",
+        "worker crashed with 'The pantry has no room left.' in src/main.py:2",
+        TRACE,
+    ],
+)
+def test_a_message_that_the_code_has_word_for_word_comes_first_whatever_surrounds_it(
+    tmp_path: Path, workers: Workers, query: str
+) -> None:
+    write_files(tmp_path / "pantry", PANTRY)
+    desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "pantry")
+    text = desk.call("search_code", query=query, concise=True).text
+    hits = [line for line in text.split("\n") if not line.startswith("showing")]
+    assert hits[0].startswith("src/errors.py:2 ")
+    if "main.py" in query:
+        assert hits[1].startswith("src/main.py:2 main")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,7 +77,7 @@ def test_a_file_full_of_matches_is_counted_to_the_end(tmp_path: Path) -> None:
 def test_time_that_runs_out_inside_a_file_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path, {"a.py": "x\n" * 5_000})
     moments = iter([0.0, 0.0, *[0.0] * 2, *[100.0] * 10])
-    monkeypatch.setattr(scanning.time, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(time, "monotonic", lambda: next(moments))
     report = ScanReport()
     found = list(scan(tmp_path, ["a.py"], Literal("x"), report))
     assert [len(file.lines) for file in found] == [2_000]

@@ -6,9 +6,13 @@ Knows text only; which of the places lie in the project is left to the search.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Read of a longer one: its beginning, and its end, where stack traces are.
 _HEAD_CHARACTERS, _TAIL_CHARACTERS = 5_000, 2_500
@@ -20,6 +24,10 @@ _LONGEST_NAME = 100
 _LONGEST_PATH = 300
 _LONGEST_HEADING = 80
 _MOST_DIGITS = 8
+_LONGEST_SPELLING = 400  # of a function in a frame
+_NAMED_ABOVE = (".go", ".rs")  # languages whose frames name the function in the line above
+_TRACE_HEADS = ("Traceback (most recent", "goroutine ", "stack backtrace:", "Exception in thread ")
+_RUST_HASH, _HEXADECIMAL = 17, frozenset("0123456789abcdef")
 
 # Under such headings templates ask for what has nothing to do with the cause.
 _ASIDE_HEADINGS = tuple(
@@ -52,11 +60,17 @@ _AROUND_PLACES = str.maketrans(dict.fromkeys("()\"'`<>[]{},;|*=", " "))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file that a text mentions, with a line in a stack frame (else 0); `nearness` is 1 for the innermost frame."""
+    """A file that a text mentions, with a line in a stack frame (else 0); `nearness` is 1 for the innermost frame.
+
+    A frame may name its function, with what that belongs to, and show the source of its line.
+    """
 
     path: str
     line: int = 0
     nearness: float = 1.0
+    function: str = ""
+    container: str = ""
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -87,12 +101,86 @@ def is_issue(text: str) -> bool:
 def frames_of(text: str) -> list[Place]:
     """The stack frames of a text that is little else, or the place that is all of it; the innermost first."""
     lines = [line for line in shortened(text).split("\n") if line.strip()]
-    framed = [place for line in lines for place in _places_in(line)[:1] if place.line]
-    is_python = _are_python(framed)
-    # Python prints the source of each frame below it.
-    if len(framed) * (2 if is_python else 1) * 2 <= len(lines):
+    framed: list[Place] = []
+    told = 0  # lines that belong to the trace
+    for number, line in enumerate(lines):
+        place, count = _frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
+        framed += [place] if place else []
+        told += count or line.strip().startswith(_TRACE_HEADS)
+    if told * 2 <= len(lines):
         return []
-    return list(dict.fromkeys(reversed(framed) if is_python else framed))[:_MOST_PLACES]
+    return list(dict.fromkeys(reversed(framed) if _are_python(framed) else framed))[:_MOST_PLACES]
+
+
+def _frame(line: str, above: str, below: Sequence[str]) -> tuple[Place | None, int]:
+    """The frame that a line tells, and over how many lines: Go and Rust name the function above, Python has the source
+    below."""
+    place = next(iter(_places_in(line)), None)
+    if place is None or not place.line:
+        return None, 0
+    stripped = line.strip()
+    if stripped.startswith('File "'):
+        source = [text.strip() for text in below[:1] if not _places_in(text)]
+        has_marks = bool(source) and len(below) > 1 and not below[1].strip("~^ \t")
+        return _naming(place, stripped.rpartition(" in ")[2], source), 1 + len(source) + has_marks
+    if place.path.endswith(_NAMED_ABOVE) and above.strip() and not _places_in(above):
+        return _naming(place, _without_number(above.strip())), 2
+    return _naming(place, _function_in(stripped)), 1
+
+
+def _naming(place: Place, function: str, source: Sequence[str] = ()) -> Place:
+    container, name = _qualified(function[:_LONGEST_SPELLING])
+    return replace(place, function=name, container=container, source="".join(source)[:_LONGEST_SPELLING])
+
+
+def _without_number(text: str) -> str:
+    """What a frame calls its function, without the number before it (Rust) and what made it a goroutine (Go)."""
+    number, colon, rest = text.partition(": ")
+    text = rest if colon and number.strip().isdigit() else text
+    return text.removeprefix("created by ").partition(" in goroutine")[0].strip()
+
+
+def _function_in(frame: str) -> str:
+    """How a frame of one line spells its function; empty where it names none."""
+    if ":in " in frame:  # Ruby: `from a.rb:4:in 'block in total'`
+        return frame.partition(":in ")[2].rpartition(" ")[2]
+    if frame.startswith("#"):
+        called = frame.partition("): ")[2]  # PHP: `#0 /src/Basket.php(41): Shop\\Basket->total()`
+        before = frame.partition(" at ")[0].partition("(")[0].split()  # gdb: `#0  0x1 in total (a=1) at a.c:41`
+        return called or (before[-1] if len(before) > 1 else "")
+    if not frame.startswith("at "):
+        return ""
+    name, opened, _ = frame.removeprefix("at ").partition("(")
+    words = name.partition(" [")[0].split()
+    return words[-1] if opened and words else ""
+
+
+def _qualified(spelling: str) -> tuple[str, str]:
+    """What a function belongs to and its name, however a language spells that: `gin.(*Context).Next(0x1)`,
+    `tokio::task::spawn::{{closure}}`, `Shop\\Basket->total()`; empty where it has no name."""
+    text = spelling.strip("`'\" ").rpartition("/")[2].replace("(*", "").replace(").", ".").partition("(")[0]
+    for separator in ("::", "->", "#", "\\", "$"):
+        text = text.replace(separator, ".")
+    named = [part for part in _without_brackets(text).split(".") if part.isidentifier() and not _is_made(part)]
+    return (named[-2] if len(named) > 1 else "", named[-1] if named else "")
+
+
+def _without_brackets(text: str) -> str:
+    """The text without type parameters."""
+    kept: list[str] = []
+    depth = 0
+    for char in text:
+        depth += char in "<[{"
+        kept += [char] if not depth else []
+        depth = max(0, depth - (char in ">]}"))
+    return "".join(kept)
+
+
+def _is_made(part: str) -> bool:
+    """Whether a compiler made a part of a name: `func1` of Go, the hash of Rust."""
+    return part.removeprefix("func").isdigit() or (
+        len(part) == _RUST_HASH and part[0] == "h" and _HEXADECIMAL.issuperset(part[1:])
+    )
 
 
 def shortened(text: str) -> str:
@@ -108,13 +196,14 @@ def read_issue(text: str) -> Issue:
     issue = Issue(_title(first))
     is_aside = is_fenced = False
     frames: list[Place] = []
-    for line in lines:
+    for number, line in enumerate(lines):
         stripped = line.strip()
         if stripped.startswith(("```", "~~~")):
             is_fenced = not is_fenced
             continue
         if places := _places_in(line):
-            frames += places
+            framed, _ = _frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
+            frames += [framed, *places[1:]] if framed else places
             issue.functions += _function_of(stripped)
         if is_fenced:
             issue.code += [] if is_aside or places else [line]
@@ -235,7 +324,7 @@ def _by_nearness(places: list[Place]) -> list[Place]:
     order = list(dict.fromkeys(place.path for place in (reversed(frames) if is_python else frames)))
     nearness = {path: 1 / (1 + number) for number, path in enumerate(order)}
     unique = {place.path: place for place in (places if is_python else reversed(places))}
-    return [Place(path, place.line, nearness.get(path, 1.0)) for path, place in unique.items()]
+    return [replace(place, nearness=nearness.get(path, 1.0)) for path, place in unique.items()]
 
 
 def _names(texts: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.features import CandidateFile
@@ -10,18 +11,23 @@ from deltos.languages.table import PROSE_LANGUAGES
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from deltos.domains.code.issue import Place
     from deltos.domains.code.query import CodeQuery
-    from deltos.store.code import Code, FileScope
+    from deltos.store.code import Code, DefinitionRecord, FileScope
 
 # In log-odds, hand-set; Acc@5 of issues hardly depends on them (benchmarks/RESULTS.md).
 _MENTIONED = 5.0
 _TEST_OR_PROSE = -2.0
 _NO_ANSWER = -6.0
 _MOST_NAMESAKES = 3  # a name that more files have means none of them
+_LAST_LINE = 1_000_000_000
 _NOT_CODE = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
+
+
+def _no_lines(_path: str) -> None:
+    """Where only the index is asked."""
 
 
 def judge_by_issue(
@@ -66,22 +72,58 @@ def _mentioned(store: Code, places: Sequence[Place], scope: FileScope) -> Mappin
     return found
 
 
-def located(store: Code, places: Sequence[Place], scope: FileScope) -> list[tuple[int, Place]]:
-    """The project's files that the places mean, in their order, each with its place."""
+def located(
+    store: Code, places: Sequence[Place], scope: FileScope, lines_of: Callable[[str], Sequence[str] | None] = _no_lines
+) -> list[tuple[int, Place]]:
+    """The project's files that the places mean, in their order, each with its place at the line that is meant: traces
+    mostly come from another version, so the function and the source that a frame tells count before its number."""
     by_name: dict[str, list[tuple[int, str]]] = {}
     for file_id, path in store.paths(scope):
         by_name.setdefault(path.rsplit("/", 1)[-1], []).append((file_id, path))
     found: list[tuple[int, Place]] = []
+    defined: dict[int, list[DefinitionRecord]] = {}
     for place in places:
         parts = [part for part in place.path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        meant = _files_meant(parts, by_name.get(parts[-1], ())) if parts else ()
-        found += [(file_id, place) for file_id in meant]
+        for file_id, path in _files_meant(parts, by_name.get(parts[-1], ())) if parts else ():
+            if file_id not in defined and place.function:
+                [defined[file_id]] = store.definitions_in([(file_id, 1, _LAST_LINE)])
+            named = _definitions_meant(place, defined[file_id]) if place.function else []
+            spoken = _lines_with(place.source, lines_of(path) or ()) if place.source else []
+            found.append((file_id, replace(place, line=_line_meant(place, named, spoken))))
     return found
 
 
-def _files_meant(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[int]:
+def _definitions_meant(place: Place, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:
+    """The definitions of a file that bear the name of a frame's function, of what it belongs to where one does."""
+    named = [each for each in defined if each.name == place.function]
+    named = [each for each in named if each.kind != "variable"] or named
+    own = [each for each in named if place.container and each.container.rpartition(".")[2] == place.container]
+    return own or named
+
+
+def _lines_with(source: str, lines: Sequence[str]) -> list[int]:
+    return [number for number, line in enumerate(lines, start=1) if line.strip() == source]
+
+
+def _line_meant(place: Place, named: Sequence[DefinitionRecord], spoken: Sequence[int]) -> int:
+    """Where a frame stands now: at its source in its function, else in that at its line, else where that begins."""
+
+    def distance(line: int) -> int:
+        return abs(line - place.line)
+
+    def is_inside(line: int) -> bool:
+        return any(each.line <= line <= each.end_line for each in named)
+
+    if not named:
+        return min(spoken, key=distance, default=place.line)
+    if said := [line for line in spoken if is_inside(line)]:
+        return min(said, key=distance)
+    return place.line if is_inside(place.line) else min((each.line for each in named), key=distance)
+
+
+def _files_meant(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     """Which files of the same name a path means: those whose folders agree furthest; none where that is no folder."""
-    best, meant = 0, list[int]()
+    best, meant = 0, list[tuple[int, str]]()
     for file_id, path in namesakes:
         folders = path.split("/")
         agreeing = 0
@@ -90,8 +132,8 @@ def _files_meant(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> 
                 break
             agreeing += 1
         if agreeing == best:
-            meant.append(file_id)
+            meant.append((file_id, path))
         elif agreeing > best:
-            best, meant = agreeing, [file_id]
+            best, meant = agreeing, [(file_id, path)]
     is_elsewhere = best == 1 and len(parts) > 2 and all("/" in path for _, path in namesakes)
     return [] if is_elsewhere or len(meant) > _MOST_NAMESAKES else meant

@@ -91,11 +91,12 @@ def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
         return CodeQuery(next(filter(None, quoted.groups())), "literal")
     if slashed := _SLASHED.match(text):
         return CodeQuery(("(?i)" if slashed[2] else "") + slashed[1], "pattern")
-    if _PATTERN_SIGNS.search(text) and not re.search(r"\s\w+\s\w+\s", text):
+    frames = tuple(frames_of(text))
+    if not frames and _PATTERN_SIGNS.search(text) and not re.search(r"\s\w+\s\w+\s", text):
         return CodeQuery(text, "pattern")
     if not plain_words(text):
         return CodeQuery(text, "literal")
-    return replace(_in_words(text, words), frames=tuple(frames_of(text)))
+    return replace(_in_words(text, words), frames=frames)
 
 
 def _printable(line: str) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.choose import Ranked, chosen_chunks, lines_held
 from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, described, gather
+from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, chunks_like, described, gather
 from deltos.domains.code.mentioned import judge_by_issue, located
-from deltos.domains.code.message import message_part
+from deltos.domains.code.message import END_MARKS, message_part, messages_in
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
@@ -53,6 +53,8 @@ _MOST_UNKNOWN = 6
 _SHOWN_CHARACTERS = 100
 _TEXTLESS_REASONS = frozenset(("binary", "empty"))
 _MOST_PASSED_OVER = 3
+_MESSAGE_CHUNKS = 40  # looked at for a message: those that share most of its words
+_MOST_STATED = 2  # places of a message that come before stack frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,17 @@ class _MatchedFile:
     file_id: int
     path: str
     lines: Sequence[int]
+
+
+@dataclass(slots=True)
+class _Scanned:
+    """What an exact search found: in how many files it looked, of how many, and what is to be said of it."""
+
+    files: list[_MatchedFile] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    read: int = 0
+    known: int = 0
+    is_stopped: bool = False
 
 
 class CodeSearch:
@@ -113,33 +126,53 @@ class CodeSearch:
             if query.kind in ("literal", "pattern"):
                 return self._search_exactly(query, scope, limit=limit, every_line=every_line)
             if query.frames and (frames := self._frames(query, scope)):
-                return self._search_frames(query, frames, scope, limit=limit)
+                return self._search_frames(query, frames, scope, text, limit=limit)
             answer = self._search_by_words(query, scope, limit=limit)
-            if message := self._message(query, answer):
+            if message := self._message(text, query, scope, answer):
                 literal = CodeQuery(message, "literal")
                 found = self._search_exactly(literal, scope, limit=limit, every_line=every_line)
                 return replace(found, is_message=True)
             parts = parts_of(text) if query.kind == "words" and not query.is_issue else []
             return self._with_parts(answer, parts, scope, limit=limit) if parts else answer
 
-    @staticmethod
-    def _message(query: CodeQuery, answer: CodeAnswer) -> str:
-        """The part of a message that the code has as text; empty where the query is none."""
+    def _message(self, text: str, query: CodeQuery, scope: FileScope, answer: CodeAnswer) -> str:
+        """The part of a message that the code has as text; empty where the query holds none."""
         if query.kind != "words" or query.is_issue:
             return ""
-        return message_part(query.text, (hit.content for hit in answer.hits if not is_prose(hit.path)))
+        found = [hit.content for hit in answer.hits if not is_prose(hit.path)]
+        for message in messages_in(text.strip()):
+            if part := message_part(message, (*found, *self._contents_like(message.text, scope))):
+                return part
+        return ""
+
+    def _contents_like(self, text: str, scope: FileScope) -> list[str]:
+        """What the chunks say that share most words with a text."""
+        query = parse_query(text, shared_words(), exact=False)
+        contents: list[str] = []
+        for project in self._projects:
+            chunks = chunks_like(project.store.code, query, scope, limit=_MESSAGE_CHUNKS)
+            with SourceReader(project.root, project.store, project.workers) as reader:
+                hits = [reader.hit(chunk, 1.0) for chunk in chunks if not is_prose(chunk.path)]
+            contents += [hit.content for hit in hits if hit]
+        return contents
 
     def _frames(self, query: CodeQuery, scope: FileScope) -> list[Ranked]:
         """The frames of a stack trace that lie in the projects."""
-        return [
-            Ranked(chunk, 1.0, place.line, corpus=number)
-            for number, project in enumerate(self._projects)
-            for file_id, place in located(project.store.code, query.frames, scope)
-            for chunk in project.store.code.chunks_at(file_id, [place.line])[:1]
-        ]
+        found: list[Ranked] = []
+        for number, project in enumerate(self._projects):
+            with SourceReader(project.root, project.store, project.workers) as reader:
+                places = located(project.store.code, query.frames, scope, reader.lines)
+            for file_id, place in places:
+                chunks = project.store.code.chunks_at(file_id, [place.line])[:1]
+                found += [Ranked(chunk, 1.0, place.line, corpus=number) for chunk in chunks]
+        return list(dict.fromkeys(found))
 
-    def _search_frames(self, query: CodeQuery, frames: Sequence[Ranked], scope: FileScope, *, limit: int) -> CodeAnswer:
-        """The frames, then what the rest of the query finds elsewhere; of a place alone, nothing else."""
+    def _search_frames(
+        self, query: CodeQuery, frames: list[Ranked], scope: FileScope, text: str, *, limit: int
+    ) -> CodeAnswer:
+        """The message and the frames, then what the rest of the query finds; of a place alone, nothing else."""
+        stated = [] if query.is_place else self._stated(text, scope)
+        frames = [*stated, *(each for each in frames if each.chunk not in [first.chunk for first in stated])]
         hits, gone = self._read(frames, query, limit=limit)
         found = CodeAnswer(query, tuple(hits), len(frames) - gone)
         if query.is_place and hits:
@@ -149,6 +182,20 @@ class CodeSearch:
         new = [hit for hit in others.hits if _key(hit) not in known]
         total = found.total + others.total - (len(others.hits) - len(new))
         return replace(others, hits=(*hits, *new)[:limit], total=total)
+
+    def _stated(self, text: str, scope: FileScope) -> list[Ranked]:
+        """Where the code, and no test of it, has the whole of a message that is told beside stack frames."""
+        for message in messages_in(text.strip()):
+            whole = message_part(message, self._contents_like(message.text, scope)) if message.is_told else ""
+            if len(whole) < len(message.text.rstrip(END_MARKS)):
+                continue
+            files = self._scan(Literal(whole), scope, every_line=False).files
+            return [
+                *itertools.islice(
+                    self._one_line_per_file_first([f for f in files if not any(_exact_order(f.path))]), _MOST_STATED
+                )
+            ]
+        return []
 
     def _with_parts(self, answer: CodeAnswer, parts: Sequence[str], scope: FileScope, *, limit: int) -> CodeAnswer:
         """The answer to a question of two parts, with the best place for the one that its first hit does not answer."""
@@ -239,9 +286,22 @@ class CodeSearch:
     def _search_exactly(self, query: CodeQuery, scope: FileScope, *, limit: int, every_line: bool) -> CodeAnswer:
         """The lines on which a text stands or a pattern matches: code first, and one line of each file first."""
         finder: Finder = Literal(query.text) if query.kind == "literal" else LinePattern(query.text)
-        found: list[_MatchedFile] = []
-        files = scanned = unshown = 0
-        notes: list[str] = []
+        scanned = self._scan(finder, scope, every_line=every_line)
+        found, notes = scanned.files, scanned.notes
+        if not found:
+            shown = repr(query.text[:_SHOWN_CHARACTERS])
+            where = f"{counted(scanned.read, 'file')}{self._passed_over(scope)}"
+            missing = f"No exact match for {query.kind} {shown} in {where}; closest by words:"
+            words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
+            return self._search_by_words(words, scope, limit=limit, notes=(*notes, missing))
+        hits, gone = self._read(self._one_line_per_file_first(found), query, limit=limit)
+        total = sum(len(file.lines) for file in found) - gone
+        return CodeAnswer(query, tuple(hits), total, scanned.is_stopped, scanned.known, tuple(notes))
+
+    def _scan(self, finder: Finder, scope: FileScope, *, every_line: bool) -> _Scanned:
+        """The files with a match, code first; of each every line with one, or the first of each chunk."""
+        scanned = _Scanned()
+        unshown = 0
         for number, project in enumerate(self._projects):
             report = ScanReport()
             ids = {path: file_id for file_id, path in project.store.code.paths(scope)}
@@ -250,26 +310,21 @@ class CodeSearch:
                 chunks = project.store.code.chunks_of_file(ids[matches.path])
                 lines = lines_held(chunks, matches.lines, one_per_chunk=not every_line)
                 unshown += len(matches.lines) - len(lines) if every_line else 0
-                found += [_MatchedFile(number, ids[matches.path], matches.path, lines)] if lines else []
-            files, scanned = files + len(ids), scanned + report.files
+                scanned.files += [_MatchedFile(number, ids[matches.path], matches.path, lines)] if lines else []
+            scanned.known += len(ids)
+            scanned.read += report.files
             if not report.complete:
+                scanned.is_stopped = True
                 where = f" of {project.name}" if project.name else ""
-                notes.append(f"Note: stopped after {report.files}/{len(ids)} files{where}; narrow by directory.")
-        is_stopped = bool(notes)
+                scanned.notes.append(
+                    f"Note: stopped after {report.files}/{len(ids)} files{where}; narrow by directory."
+                )
         if unshown:
-            lines = counted(unshown, "more matching line")
-            notes.append(f"Note: {lines} not shown: blank, or written after the file was indexed.")
-        if not found:
-            shown = repr(query.text[:_SHOWN_CHARACTERS])
-            aside = self._passed_over(scope)
-            missing = f"No exact match for {query.kind} {shown} in {counted(scanned, 'file')}{aside}; closest by words:"
-            words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
-            return self._search_by_words(words, scope, limit=limit, notes=(*notes, missing))
+            more = counted(unshown, "more matching line")
+            scanned.notes.append(f"Note: {more} not shown: blank, or written after the file was indexed.")
         if len(self._projects) > 1:
-            found.sort(key=lambda file: _exact_order(file.path))
-        hits, gone = self._read(self._one_line_per_file_first(found), query, limit=limit)
-        total = sum(len(file.lines) for file in found) - gone
-        return CodeAnswer(query, tuple(hits), total, is_stopped, files, tuple(notes))
+            scanned.files.sort(key=lambda file: _exact_order(file.path))
+        return scanned
 
     def _one_line_per_file_first(self, found: Sequence[_MatchedFile]) -> Iterator[Ranked]:
         """The first matching line of each file, then the second of each, with the chunks that hold them."""
