@@ -5,6 +5,7 @@ What only some callers need is imported where it is made: `deltos index` waits f
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ from deltos.open_stores import (
     open_workspaces,
 )
 from deltos.store.private import mend_folder
+from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 class OpenedDomains:
     """Implements `federation.model.Domains`: each is opened when it is first asked for, and closed with all others."""
 
-    def __init__(self, config: Config, workers: Workers | None = None) -> None:
+    def __init__(self, config: Config, workers: Workers | None = None, *, ends_with_its_answer: bool = False) -> None:
         self.config = config
         self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = workers or Workers()
@@ -66,6 +68,8 @@ class OpenedDomains:
         self.projects = Projects(
             open_projects(config.home, config.database, config.standbys),
             (CodeIndexer(makes_vectors=config.searches_by_meaning), *graph),
+            first_index_seconds=math.inf if ends_with_its_answer else FIRST_INDEX_SECONDS,
+            changes_seconds=math.inf if ends_with_its_answer else CHANGES_SECONDS,
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
             kept=(CodeIndexer(), GraphIndexer()),  # so that two servers of which one does without do not take turns
@@ -198,12 +202,15 @@ class OpenedDomains:
 
 
 class App:
-    """Everything that a surface can call. Children that are passed in serve others too, and stay when this closes."""
+    """Everything that a surface can call. Children that are passed in serve others too, and stay when this closes.
 
-    def __init__(self, config: Config, *, workers: Workers | None = None) -> None:
+    A process that `ends_with_its_answer` waits for the index however long that takes: nothing goes on after it.
+    """
+
+    def __init__(self, config: Config, *, workers: Workers | None = None, ends_with_its_answer: bool = False) -> None:
         self.config = config
         mend_folder(config.home)
-        self.domains = OpenedDomains(config, workers)
+        self.domains = OpenedDomains(config, workers, ends_with_its_answer=ends_with_its_answer)
         self._closing = ExitStack()
 
     def tools(self) -> tuple[Tool, ...]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from deltos.cli.main import main
+from deltos.open_stores import open_projects
+from deltos.workspace.project_index import SMALL_CHANGE_FILES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +48,27 @@ def test_find_prints_definitions(graph: Path, capsys: pytest.CaptureFixture[str]
     assert "def f a.py:4-5 function ()" in out
     _, out, _ = run(capsys, graph, "find", "f", "--json")
     assert rows(out)[0] == {"symbol": "f", "file": "a.py", "line": 4, "kind": "function"}
+
+
+def test_many_changed_files_are_indexed_before_the_answer(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, graph, "find", "f")
+    for number in range(SMALL_CHANGE_FILES + 20):
+        (graph / f"added_{number}.py").write_text(f"def added_{number}():\n    return {number}\n")
+    code, out, _ = run(capsys, graph, "find", "added_7")
+    assert code == 0
+    assert "def added_7 added_7.py:1-2 function ()" in out
+    assert "Note:" not in out
+
+
+def test_an_error_tells_that_the_index_is_behind(graph: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, graph, "find", "f")
+    (graph / "c.py").write_text("def late():\n    pass\n")
+    with closing(open_projects(home, "").store_of(graph)) as store, store.claim() as held:
+        assert held
+        code, _, err = run(capsys, graph, "find", "late")
+    assert code == 1
+    assert "not found" in err
+    assert "another call or process is re-indexing; very recent edits may be missing" in err
 
 
 def test_refs_have_the_fixed_form(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:

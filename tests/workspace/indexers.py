@@ -116,6 +116,7 @@ def open_index(
     root: Path,
     *indexers: Indexer,
     first_index_seconds: float = 60.0,
+    changes_seconds: float = 0.1,
     busy_timeout_seconds: float = 15.0,
     workers: Workers | None = None,
 ) -> ProjectIndex:
@@ -127,6 +128,7 @@ def open_index(
         store,
         indexers or (TextIndexer(),),
         first_index_seconds=first_index_seconds,
+        changes_seconds=changes_seconds,
         workers=workers,
     )
 

@@ -231,6 +231,25 @@ def test_many_changes_are_indexed_in_the_background_and_the_answer_says_so(
     assert fresh_texts(index) == FILES | changes
 
 
+def test_an_answer_waits_a_while_for_many_changes(tmp_path: Path, root: Path) -> None:
+    index = open_index(tmp_path, root, changes_seconds=60)
+    fresh_texts(index)
+    changes = many_changes()
+    write_files(root, changes)
+    assert index.freshen() == Freshness(complete=True)
+    assert texts(index) == FILES | changes
+    index.close()
+
+
+def test_a_large_file_that_is_not_read_makes_no_large_change(index: ProjectIndex, root: Path) -> None:
+    write_files(root, {"big.py": b"#" * 5_000_000})
+    fresh_texts(index)
+    write_files(root, {"big.py": b"#" * 6_000_000, "c.py": "c = 1\n"})
+    assert index.freshen() == Freshness(complete=True)
+    assert index._background is None
+    assert texts(index)["c.py"] == "c = 1\n"
+
+
 def test_a_failed_background_run_is_told(tmp_path: Path, root: Path) -> None:
     open_index(tmp_path, root).index()
     write_files(root, many_changes())

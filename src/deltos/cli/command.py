@@ -145,7 +145,7 @@ def opened_app(config: Config | None = None) -> Iterator[App]:
     """The application for one command, closed afterwards; configured by the environment unless told otherwise."""
     from deltos.app import App  # deferred: commands that need no index start faster
 
-    app = App(config or Config.from_environment())
+    app = App(config or Config.from_environment(), ends_with_its_answer=True)
     try:
         yield app
     finally:

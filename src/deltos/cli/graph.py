@@ -313,19 +313,19 @@ def _graph_app() -> Iterator[App]:
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, BudgetedLines, Links, bool]]:
     """The project's graph, brought up to date however long that takes, what is linked to it, and if it is complete."""
-    from deltos.domains.graph.page import BudgetedLines
+    from deltos.domains.graph.page import BudgetedLines, with_notes
 
     bar = ProgressBar()
     with _graph_app() as app:
         index = app.domains.projects.at(Path(arguments.project))
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
-        page = BudgetedLines(
-            token_budget=app.config.token_budget,
-            notes=freshness.notes_about("graph"),
-            generated=index.store.generated(),
-        )
-        yield app.graph_search(index), page, app.links, freshness.complete and not freshness.notes
+        notes = freshness.notes_about("graph")
+        page = BudgetedLines(token_budget=app.config.token_budget, notes=notes, generated=index.store.generated())
+        try:
+            yield app.graph_search(index), page, app.links, freshness.complete and not freshness.notes
+        except NotFound as problem:
+            raise with_notes(problem, notes) from None
 
 
 def _scope(search: GraphSearch, scope: Scope, told: str) -> JsonObject:

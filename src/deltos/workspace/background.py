@@ -32,12 +32,18 @@ class BackgroundRun:
         self._stop = threading.Event()
         self.failure: DeltosError | None = None
         self.done = self.total = 0
+        self._began = time.monotonic()
         self._thread.start()
 
     @property
     def running(self) -> bool:
         """Whether it is still at work."""
         return self._thread.is_alive()
+
+    @property
+    def age_seconds(self) -> float:
+        """How long ago it began."""
+        return time.monotonic() - self._began
 
     def wait(self, seconds: float, progress: Progress, *, until: Callable[[], bool] | None = None) -> None:
         """Wait until it is done or has come far enough, at most `seconds`, or until the caller no longer waits; pass

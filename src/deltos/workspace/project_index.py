@@ -36,6 +36,8 @@ FIRST_INDEX_SECONDS = 20.0
 # Changes up to this size are indexed within the call that notices them.
 SMALL_CHANGE_FILES = 40
 SMALL_CHANGE_BYTES = 1_500_000
+# How long after larger changes were noticed a call waits for them before it answers without them.
+CHANGES_SECONDS = 5.0
 # How long a call waits for another process, or another call, that is indexing the same project.
 OTHER_PROCESS_SECONDS = 2.0
 OTHER_CALL_SECONDS = 2.0
@@ -79,12 +81,16 @@ class ProjectIndex:
         indexers: Sequence[Indexer],
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
+        changes_seconds: float = CHANGES_SECONDS,
         workers: Workers | None = None,
         follower: Follower | None = None,
         kept: Sequence[Indexer] = (),
         jobs: Jobs | None = None,
     ) -> None:
-        """With `jobs`, what is to be indexed is queued for workers, and never done here."""
+        """With `jobs`, what is to be indexed is queued for workers, and never done here.
+
+        A process that ends with its answer gives infinite `changes_seconds`: nothing would go on after it.
+        """
         self.project = project
         self._jobs = jobs
         self.workers = workers
@@ -92,6 +98,7 @@ class ProjectIndex:
         self._own_indexers = tuple(indexers)
         self._kept = tuple(kept)
         self._first_index_seconds = first_index_seconds
+        self._changes_seconds = changes_seconds
         self._watch = Watch(project.root, self.store)
         self._background: BackgroundRun | None = None
         self._follower = follower
@@ -174,8 +181,9 @@ class ProjectIndex:
     ) -> Freshness:
         """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
 
-        `wait_seconds` is how long a first index may take before the answer comes from what is ready. `at_once` compares
-        with the disk however short ago that was done: somebody has seen a change. `files_alone` as in `answer`.
+        `wait_seconds` is how long a first index may take before the answer comes from what is ready; larger changes get
+        no longer than `changes_seconds` of it. `at_once` compares with the disk however short ago that was done:
+        somebody has seen a change. `files_alone` as in `answer`.
         """
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
@@ -185,7 +193,8 @@ class ProjectIndex:
             return self._ask_workers(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
             return self._await_first_index(progress or Silent(), seconds, files_alone=files_alone)
-        return self._compare(facts, progress or Silent(), at_once=at_once)
+        changes_seconds = min(self._changes_seconds, float("inf") if wait_seconds is None else wait_seconds)
+        return self._compare(facts, progress or Silent(), changes_seconds, at_once=at_once)
 
     def _fresh(self, facts: IndexFacts, *notes: str) -> Freshness:
         """What is said of an index with these facts; the notes come after those that it has itself."""
@@ -235,7 +244,7 @@ class ProjectIndex:
         alive = "" if jobs.has_worker() else f"; {_NO_WORKER}"
         return f"{job.told()} is {job.state}{failed}{alive}"
 
-    def _compare(self, facts: IndexFacts, progress: Progress, *, at_once: bool) -> Freshness:
+    def _compare(self, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool) -> Freshness:
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
             # Of several calls, the first absorbs the change; the others do not wait for a file that takes long to read.
             if not self._turn.acquire(blocking=False):
@@ -244,9 +253,12 @@ class ProjectIndex:
                 facts = self.store.facts()  # the other call may have written
             try:
                 if self._needs_sync(facts):
-                    return self._absorb_changes(progress)
+                    return self._absorb_changes(progress, wait_seconds)
             finally:
                 self._turn.release()
+        if self._background is not None:
+            self._await_changes(progress, wait_seconds)
+            facts = self.store.facts()
         return self._fresh(facts, *self._background_notes())
 
     def catch_up(
@@ -326,8 +338,8 @@ class ProjectIndex:
     def _needs_sync(self, facts: IndexFacts) -> bool:
         return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._indexers(facts))
 
-    def _absorb_changes(self, progress: Progress) -> Freshness:
-        """Index few changes at once, many in the background."""
+    def _absorb_changes(self, progress: Progress, wait_seconds: float) -> Freshness:
+        """Index few changes at once; many in the background, for which the answer waits a while."""
         with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
             if not held:
                 return self._fresh(self.store.facts(), _BEING_REINDEXED)
@@ -337,8 +349,14 @@ class ProjectIndex:
                 self._carry_out(plan, progress)
                 self._background = None
                 return self._fresh(self.store.facts())
-        self._run_in_background().wait(POLL_SECONDS, progress)
+        self._run_in_background()
+        self._await_changes(progress, wait_seconds)
         return self._fresh(self.store.facts(), *self._background_notes())
+
+    def _await_changes(self, progress: Progress, seconds: float) -> None:
+        """Wait for a run in the background, until so long after it began: later calls do not wait for it again."""
+        if self._background is not None:
+            self._background.wait(max(POLL_SECONDS, seconds - self._background.age_seconds), progress)
 
     @contextmanager
     def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:

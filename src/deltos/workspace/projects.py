@@ -10,7 +10,7 @@ from deltos.confinement import check_folder, told
 from deltos.errors import BadArgument, BadRequest, NoSuchFolder
 from deltos.model import Project
 from deltos.workspace.identity import find_root, identify
-from deltos.workspace.project_index import FIRST_INDEX_SECONDS, ProjectIndex
+from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS, ProjectIndex
 from deltos.workspace.registry import root_of_project
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Projects:
         indexers: Sequence[Indexer],
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
+        changes_seconds: float = CHANGES_SECONDS,
         workers: Workers | None = None,
         follower: Follower | None = None,
         kept: Sequence[Indexer] = (),
@@ -48,6 +49,7 @@ class Projects:
         self._indexers = tuple(indexers)
         self._kept = tuple(kept)
         self._first_index_seconds = first_index_seconds
+        self._changes_seconds = changes_seconds
         self._workers = workers
         self._follower = follower
         self._open: dict[Path, ProjectIndex] = {}
@@ -106,6 +108,7 @@ class Projects:
             self.stores.store_of(root),
             self._indexers,
             first_index_seconds=self._first_index_seconds,
+            changes_seconds=self._changes_seconds,
             workers=self._workers,
             follower=self._follower,
             kept=self._kept,

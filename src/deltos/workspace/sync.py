@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deltos import __version__
 from deltos.errors import Cancelled, DeltosError, NothingToIndex
 from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile, StoredFile
+from deltos.workspace.admission import refuse_by_name
 from deltos.workspace.batches import extract_all
 from deltos.workspace.extract import Extracted, FileToRead, reason_of
 from deltos.workspace.failures import describe
@@ -77,8 +78,9 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """How much source has to be read."""
-        return sum(candidate.stamp.size for candidate in self.candidates)
+        """How much source has to be read; what its name or size alone refuses is not."""
+        sizes = ((candidate.path, candidate.stamp.size) for candidate in self.candidates)
+        return sum(size for path, size in sizes if not refuse_by_name(path, size))
 
 
 def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:

@@ -9,6 +9,7 @@ import pytest
 
 from deltos.budget import estimate_tokens
 from deltos.errors import DeltosError
+from deltos.workspace import project_index
 from tests.calling import Desk
 
 if TYPE_CHECKING:
@@ -70,6 +71,19 @@ def test_find_symbol_names_every_definition(tools: Tools) -> None:
     assert text.splitlines()[0].startswith("3 definitions")
     assert "def total shop/price.py:4-5 function (cart)" in text
     assert "def total shop/other.py:1-2 function ()" in text
+
+
+def test_errors_tell_what_answers_tell_of_the_index(
+    tools: Tools, project: SmallProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_index, "OTHER_PROCESS_SECONDS", 0.1)
+    tools.call("find_symbol", symbol="total")
+    (project.root / "shop/late.py").write_text("def late():\n    return 1\n")
+    with project.app.domains.projects.at(project.root).store.claim() as held:
+        assert held
+        for name in ("find_symbol", "find_references", "get_impact", "get_context"):
+            assert "another call or process is re-indexing" in tools.error(name, symbol="late")
+    assert "def late shop/late.py" in tools.call("find_symbol", symbol="late")
 
 
 def test_find_symbol_filters_by_kind_and_path(tools: Tools) -> None:

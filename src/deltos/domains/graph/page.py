@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN, characters_for, fit, shown_of
+from deltos.errors import NotFound
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -94,6 +95,11 @@ class BudgetedLines:
                 before, after = " ".join(words[: place + 1]), " ".join(["", *words[place + 1 :]])
                 return line if after.startswith(_GENERATED) else f"{before}{_GENERATED}{after}"
         return line
+
+
+def with_notes(problem: NotFound, notes: Sequence[str]) -> NotFound:
+    """An error that tells what an answer would have told: what is not found may only be missing from the index."""
+    return NotFound(problem.message, hint=" ".join(filter(None, [problem.hint, *notes])))
 
 
 def cut_line(shown: int, listed: int, total: int, noun: str) -> str:

@@ -312,9 +312,12 @@ def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> li
     return [Piece("\n".join([title, *lines]), 0)]
 
 
-def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines) -> Answer:
+def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines, is_complete: bool = True) -> Answer:
     """A symbol of an installed package: what its documentation says, and where its name is used."""
-    head = f"'{symbol}' is not defined in this project but in an installed package:"
+    if is_complete:
+        head = f"'{symbol}' is not defined in this project but in an installed package:"
+    else:
+        head = f"'{symbol}' is not in the index of this project so far; an installed package has it:"
     return page.answer(lambda _shown: head, [*map(Piece, sections)])
 
 

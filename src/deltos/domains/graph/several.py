@@ -339,7 +339,7 @@ class SeveralGraphs:
 
     def _nothing(self, missing: Sequence[tuple[OpenedProject, NotFound]], symbol: str) -> DeltosError:
         searched = f"Searched {counted(len(self._projects), 'project')}."
-        notes = " ".join(left_notes(self._left))
+        notes = " ".join(self._notes(range(len(self._projects))))
         if not missing:
             return NothingToIndex("None of the projects could be asked", hint=notes)
         # Looked for only now, and no further than the first: that takes several times as long as the question.

@@ -9,7 +9,7 @@ from deltos.domains.graph.across import Crossroads
 from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import NoSurroundings
-from deltos.domains.graph.page import BudgetedLines
+from deltos.domains.graph.page import BudgetedLines, with_notes
 from deltos.domains.graph.query import KINDS, is_pattern, kinds_of, path_filter
 from deltos.domains.graph.render import (
     render_candidates,
@@ -155,10 +155,7 @@ class _GraphTools:
                 try:
                     answer = work(graph, call)
                 except NotFound as problem:
-                    if freshness.complete:
-                        raise
-                    hint = f"{problem.hint} {' '.join(freshness.notes)}".strip()
-                    raise NotFound(problem.message, hint=hint) from None
+                    raise with_notes(problem, freshness.notes_about("graph")) from None
                 if not graph.search.source.changed or not freshness.complete:
                     return answer
                 # A file was edited after the last look at the disk: its lines are elsewhere now.
@@ -260,7 +257,7 @@ class _GraphTools:
             targets = graph.search.targets(symbol)
         except NotFound:
             if sections := self._surroundings.outside(symbol, graph.search.root):
-                return render_outside(symbol, sections, page=graph.page)
+                return render_outside(symbol, sections, page=graph.page, is_complete=graph.is_complete)
             raise
         if len(targets) == 1:
             return answer(targets[0], graph.page)
