@@ -138,7 +138,7 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
         finally:
             if here.broke is not None:
                 raise here.broke
-        desk = Desk(api_tools(lambda: apis.library, token_budget=5_000), scratch)
+        desk = Desk(api_tools(lambda: apis, token_budget=5_000), scratch)
         for api in report.apis:
             desk.call("get_api_endpoints", api_name=api.name)
             desk.call("get_api_endpoints", api_name=api.name, method="GET", path="/")

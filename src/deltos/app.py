@@ -55,11 +55,15 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 
+COMMAND_CHANGES_SECONDS = 60.0  # for documentation: what is not read by then the next question goes on with
+
+
 class OpenedDomains:
     """Implements `federation.model.Domains`: each is opened when it is first asked for, and closed with all others."""
 
     def __init__(self, config: Config, workers: Workers | None = None, *, ends_with_its_answer: bool = False) -> None:
         self.config = config
+        self._ends_with_its_answer = ends_with_its_answer
         self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = workers or Workers()
         self._owns_workers = workers is None
@@ -179,6 +183,7 @@ class OpenedDomains:
             parser=self.parser,
             embedder=lambda: self.embedder,
             jobs=self.jobs,
+            changes_seconds=COMMAND_CHANGES_SECONDS if self._ends_with_its_answer else CHANGES_SECONDS,
         )
         self._closing.callback(docs.library.crawls.stop)
         return docs
@@ -225,7 +230,7 @@ class App:
         token_budget = self.config.token_budget
         every = (
             *docs_tools(lambda: DocsTools(self.domains.docs, token_budget, self.config.docs_roots)),
-            *api_tools(lambda: self.domains.apis.library, token_budget=token_budget),
+            *api_tools(lambda: self.domains.apis, token_budget=token_budget),
             *code_tools(
                 self.domains.projects,
                 token_budget=token_budget,

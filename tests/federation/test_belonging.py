@@ -10,6 +10,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
+from deltos.errors import NotFound
 from tests.calling import Desk
 from tests.repositories import make_repository, write_files
 
@@ -48,6 +49,17 @@ class Place(NamedTuple):
         results = self._search(project, **arguments)["results"]
         return sorted({result["id"].partition(":")[0] for result in results} - {"commit"})
 
+    def install(self, project: str, version: str = "1.0") -> None:
+        """Install the package gadget for a project."""
+        write_files(
+            self.folder / project / ".venv/lib/python3.11/site-packages",
+            {
+                f"gadget-{version}.dist-info/METADATA": f"Name: gadget\nVersion: {version}\n\nA gadget.\n",
+                f"gadget-{version}.dist-info/RECORD": "gadget.py,,\n",
+                "gadget.py": 'def rate_limit(calls):\n    """The rate limit of the gadget."""\n    return calls\n',
+            },
+        )
+
     def notes(self, project: str) -> str:
         """What a search in a project says beside its results."""
         found = self._search(project)
@@ -75,8 +87,8 @@ def test_documentation_and_apis_of_another_project_are_not_asked_and_named(place
     assert place.kinds("till") == ["api", "doc"]
     assert place.kinds("shop") == ["code"]
     assert place.kinds("empty") == []
-    assert "Not searched: 1 documentation source of other projects (docs)" in place.notes("shop")
-    assert "Not searched: 1 API of other projects (" in place.notes("shop")
+    assert "Not searched, as of other projects: docs, openapi.yaml (project_id=* does)" in place.notes("empty")
+    assert "Not searched" not in place.notes("shop")  # something answers there
     assert "Not searched" not in place.notes("till")
     desk = Desk(place.app.tools(), place.folder / "shop")
     assert "The rate limit of the till" not in desk.call("get_context", symbol="too_many").text
@@ -90,6 +102,26 @@ def test_they_are_asked_where_they_were_added_or_where_every_project_is_meant(pl
     assert "doc" in place.kinds("empty", project_id="*")
     desk = Desk(place.app.tools(), place.folder / "shop")
     assert "The rate limit of the till" in desk.call("get_context", symbol="too_many").text
+
+
+def test_a_package_answers_where_it_is_installed_or_required_or_asked_for_by_name(place: Place) -> None:
+    place.install("till")
+    till, shop = (Desk(place.app.tools(), place.folder / name) for name in ("till", "shop"))
+    assert "The rate limit of the gadget" in till.call("search_docs", query="rate limit", source="pypi:gadget").text
+    assert place.kinds("till") == ["code", "doc"]
+    assert place.kinds("shop") == ["code"]
+    assert place.kinds("empty") == []
+    assert "doc" in place.kinds("empty", project_id="*")
+    assert "gadget" not in shop.call("search_docs", query="rate limit").text.replace("Sources: gadget", "")
+    assert "The rate limit of the gadget" in shop.call("search_docs", query="rate limit", source="gadget").text
+    assert "gadget" not in shop.call("get_context", symbol="too_many").text
+    with pytest.raises(NotFound):
+        shop.call("find_references", symbol="gadget.rate_limit")
+    assert "in an installed package" in till.call("find_references", symbol="gadget.rate_limit").text
+    write_files(place.folder / "shop", {"requirements.txt": "gadget>=1\n"})
+    assert place.kinds("shop") == ["code", "doc"]
+    place.install("shop", "2.0")  # what answers is of another version
+    assert place.kinds("shop") == ["code"]
 
 
 def test_a_folder_outside_of_every_project_is_for_all_of_them(place: Place) -> None:

@@ -137,6 +137,9 @@ def test_a_question_is_answered_from_quoted_passages(parcels: Parcels) -> None:
         written(prompt, parcels.desk)
 
 
+GUIDE = "# Guide\n\n`total_price` adds up a basket, with taxes.\n"
+
+
 def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Path, workers: Workers) -> None:
     code = "def total_price(items):\n    return sum(items)\n"
     root = make_repository(
@@ -145,7 +148,7 @@ def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Pa
             "shop.py": code,
             "order.py": "from shop import total_price\n\n\ndef order(items):\n    return total_price(items)\n",
             "test_shop.py": "from shop import total_price\n\n\ndef test_sum():\n    assert total_price([1]) == 1\n",
-            "docs/guide.md": "# Guide\n\n`total_price` adds up a basket.\n",
+            "docs/guide.md": GUIDE.replace("with taxes", "as it is"),
         },
     )
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -157,7 +160,7 @@ def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Pa
         (source,) = app.domains.docs.library.sources()
         app.domains.docs.library.crawls.wait(source.id)
         desk.call("remember", text="total_price must stay free of taxes", files=["shop.py"])
-        write_files(root, {"shop.py": code.replace("sum(items)", "sum(items) * 1.2"), "docs/guide.md": "# Guide\n"})
+        write_files(root, {"shop.py": code.replace("sum(items)", "sum(items) * 1.2"), "docs/guide.md": GUIDE})
         text = written(prompt, desk)
         assert "total_price shop.py:1 function (dependants 1, tests 1)" in text
         assert "docs/guide.md (no definition on the changed lines)" in text

@@ -84,7 +84,16 @@ def _tell_failures(failures: Iterable[UnreadDocument], *, as_json: bool) -> None
             print(f"not read: {failure.document}: {failure.reason}", file=sys.stderr)
 
 
+def _freshen(apis: Apis, args: argparse.Namespace, name: str = "") -> None:
+    """Read what changed on disk; people are told what an answer may lack."""
+    notes = apis.freshen(name)
+    if not args.json:
+        for note in notes:
+            print(name_commands_in_notes(note))
+
+
 def _list(apis: Apis, args: argparse.Namespace) -> int:
+    _freshen(apis, args)
     if args.json:
         for api in apis.library.apis():
             unread = [{"document": row.document, "error": row.reason} for row in apis.library.unread(api.source)]
@@ -96,6 +105,7 @@ def _list(apis: Apis, args: argparse.Namespace) -> int:
 
 def _show(apis: Apis, args: argparse.Namespace) -> int:
     wanted = Filter(args.tag, args.path, args.method)
+    _freshen(apis, args, args.name)
     if args.json:
         print_json(_operations_json(apis, args.name, wanted))
     else:
@@ -108,12 +118,14 @@ def _show(apis: Apis, args: argparse.Namespace) -> int:
 
 def _search(apis: Apis, args: argparse.Namespace) -> int:
     if args.batch:
+        apis.freshen(args.api)
         for question_id, query in _questions(args.batch):
             found = apis.searcher.search(query, api_name=args.api, types=args.types, limit=args.limit)
             print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
         return 0
     if not args.query:
         raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
+    _freshen(apis, args, args.api)
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=args.limit)
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))

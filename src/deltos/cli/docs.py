@@ -303,20 +303,20 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _search(app: App, arguments: argparse.Namespace) -> int:
-    source = app.domains.docs.library.read_installed(
-        arguments.source, Path(arguments.project).absolute(), arguments.version
-    )
+    library, root = app.domains.docs.library, Path(arguments.project).absolute()
+    source = library.read_installed(arguments.source, root, arguments.version)
+    without = frozenset(foreign.id for foreign in library.foreign_packages([root]))
     if arguments.batch:
         for row in batch_queries(arguments.batch):
-            found = app.domains.docs.search.search(_question(arguments, source, row.query))
+            found = app.domains.docs.search.search(_question(arguments, source, row.query, without))
             print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
         return 0
     if not arguments.query.strip():
         raise BadArgument("What should be searched for?", hint="deltos docs search 'how to set a timeout'")
-    question = _question(arguments, source, arguments.query)
+    question = _question(arguments, source, arguments.query, without)
     found = app.domains.docs.search.search(question)
     if found.passages and found.note and not arguments.json:
-        print(found.note)
+        print(name_commands_in_notes(found.note))
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
@@ -327,8 +327,8 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     return 0 if found.passages else 1
 
 
-def _question(arguments: argparse.Namespace, source: str, query: str) -> DocsRequest:
-    return DocsRequest(query, arguments.limit, source, arguments.version)
+def _question(arguments: argparse.Namespace, source: str, query: str, without: frozenset[str]) -> DocsRequest:
+    return DocsRequest(query, arguments.limit, source, arguments.version, without=without)
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
-"""Which local documentation and API descriptions belong to other projects than the one that a question is asked in.
+"""Which documentation and API descriptions belong to other projects than the one that a question is asked in.
 
-Websites, packages and folders outside of every project are for all. What lies in a project's folder is that project's,
-and the one's where it was added.
+Websites and folders outside of every project are for all. What lies in a project's folder is that project's, and the
+one's where it was added. A package is for the projects that have it: installed, or required by their own files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from deltos.domains.apis.source import is_address
 from deltos.errors import BadRequest
 from deltos.federation.workspaces import selected
-from deltos.text.counts import counted
 from deltos.workspace.repository import find_repository
 from deltos.workspace.selection import EVERYTHING
 
@@ -40,13 +39,12 @@ def asked_roots(domains: Domains, asked: SearchRequest) -> Sequence[Path]:
     return asked.every_root
 
 
-def note_of_others(names: Sequence[str], what: str) -> tuple[str, ...]:
+def note_of_others(names: Sequence[str]) -> tuple[str, ...]:
     """What was not searched as it belongs to other projects, and how to search it."""
     if not names:
         return ()
-    more = " …" if len(names) > _MOST_NAMED else ""
-    told = f"{', '.join(names[:_MOST_NAMED])}{more}"
-    return (f"Not searched: {counted(len(names), what)} of other projects ({told}); project_id=* or search_docs does",)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (f"Not searched, as of other projects: {', '.join(names[:_MOST_NAMED])}{more} (project_id=* does)",)
 
 
 @dataclass
@@ -57,13 +55,15 @@ class Belonging:
     roots: Sequence[Path]
 
     def foreign_sources(self) -> list[SourceRow]:
-        """The sources of documentation that were read from folders of other projects, and added there."""
+        """The sources of documentation that were read from folders of other projects, and added there, and the packages
+        that only those have."""
         local = [
             source
             for source in (self.domains.docs.library.sources() if self._places else ())
             if source.kind in ("folder", "git") and "://" not in source.url
         ]
-        return [source for source in local if self._is_foreign(source.url, source.project_root)]
+        foreign = [source for source in local if self._is_foreign(source.url, source.project_root)]
+        return foreign + self.domains.docs.library.foreign_packages(self._places)
 
     def foreign_apis(self) -> dict[int, str]:
         """The ids and names of the APIs that were read from files of other projects, by themselves or with a source."""

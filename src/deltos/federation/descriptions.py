@@ -68,6 +68,10 @@ class SharedApis:
         """Whether parts of APIs are not compared by meaning yet."""
         return self.domains.apis.searcher.is_behind
 
+    def freshen(self, api_name: str) -> tuple[str, ...]:
+        """Read an API again, or all where none is named, where its files changed; what an answer may lack."""
+        return self.domains.apis.freshen(api_name)
+
     def names(self) -> dict[str, str]:
         """A line about each API by its name."""
         library = self.domains.apis.library

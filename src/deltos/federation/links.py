@@ -153,16 +153,18 @@ class Links:
 
     def _documented(self, name: str, root: Path) -> tuple[str, str]:
         """Where a name of a package is documented and what is said there: in the index, else in the package itself."""
-        for passage in self._package_passages(name):
+        for passage in self._package_passages(name, root):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
                 return shown_path(passage.url, root), passage.text
         found = find_definition(name, root, self.environments, parser=self.domains.parser)
         return (found.origin, found.text) if found else ("", "")
 
-    def _package_passages(self, name: str) -> list[Passage]:
+    def _package_passages(self, name: str, root: Path) -> list[Passage]:
+        """What the packages of the project say of a name; those of other projects are none of its."""
         if "docs" not in self.toolsets:
             return []
-        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, with_apis=False))
+        without = frozenset(source.id for source in Belonging(self.domains, (root,)).foreign_sources())
+        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, with_apis=False, without=without))
         return [each for each in found.passages if each.url.startswith(("pypi:", "npm:"))]
 
     def _uses(self, name: str, root: Path) -> list[str]:

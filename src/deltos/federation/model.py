@@ -67,12 +67,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ProviderResults:
-    """What one provider found, best first; among how many; and what a reader should know about that."""
+    """What one provider found, best first; among how many; and what a reader should know about that. `elsewhere` names
+    what it did not look into, as it belongs to other projects."""
 
     hits: tuple[Hit, ...] = ()
     total: int = 0
     searched: str = ""
     notes: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

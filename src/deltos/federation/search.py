@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument, Cancelled, DeltosError, NotFound
+from deltos.federation.belonging import note_of_others
 from deltos.federation.filters import COMMIT, FILTERED_KINDS
 from deltos.federation.intent import intent_of
 from deltos.federation.model import ProviderResults
@@ -76,7 +77,13 @@ class Federation:
             total_is_least=any(each.total > len(each.hits) for each in findings),
             kinds=tuple(provider.kind for provider in providers),
             searched=tuple(each.searched for each in findings if each.searched),
-            notes=(*_weakness(ranked), *left_out, *(note for each in findings for note in each.notes)),
+            notes=(
+                *_weakness(ranked),
+                *left_out,
+                *(note for each in findings for note in each.notes),
+                # Only where nothing answers well: else it is read in vain with every answer.
+                *(() if _answers(ranked) else note_of_others([name for each in findings for name in each.elsewhere])),
+            ),
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
@@ -114,9 +121,14 @@ class Federation:
         return findings
 
 
+def _answers(ranked: Sequence[RankedHit]) -> bool:
+    """Whether the best result is likely to answer."""
+    return bool(ranked) and ranked[0].confidence >= WEAK_CONFIDENCE
+
+
 def _weakness(ranked: Sequence[RankedHit]) -> tuple[str, ...]:
     """A word about results of which not even the first is likely to answer."""
-    if not ranked or ranked[0].confidence >= WEAK_CONFIDENCE:
+    if not ranked or _answers(ranked):
         return ()
     best = f"even the best result has a score of {ranked[0].confidence:.2f} of 1"
     return (f"A weak match: {best}, perhaps nothing here answers. Try other words or a name.",)

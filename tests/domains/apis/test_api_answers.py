@@ -25,7 +25,7 @@ Add = Callable[..., Api]
 
 
 def call(apis: Apis, name: str, *, token_budget: int = 5_000, **arguments: Any) -> Answer:
-    tools = api_tools(lambda: apis.library, token_budget=token_budget)
+    tools = api_tools(lambda: apis, token_budget=token_budget)
     return Desk(tools, Path("nowhere")).call(name, **arguments)
 
 
@@ -273,7 +273,7 @@ def test_no_apis_at_all_says_how_to_add_one(apis: Apis) -> None:
 
 
 def test_the_tools_are_described_briefly_and_only_read(apis: Apis) -> None:
-    for tool in api_tools(lambda: apis.library, token_budget=5_000):
+    for tool in api_tools(lambda: apis, token_budget=5_000):
         assert tool.toolset == "apis"
         assert tool.read_only
         assert not tool.destructive

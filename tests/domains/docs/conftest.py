@@ -63,6 +63,9 @@ class Descriptions:
             for name in found
         ][:limit]
 
+    def freshen(self, api_name: str) -> tuple[str, ...]:
+        return ()
+
     def names(self) -> dict[str, str]:
         return {name: f"{name}: API description" for name in self.added}
 

@@ -94,10 +94,12 @@ def test_nothing_found_says_what_was_searched(agent: Agent) -> None:
     assert "No documentation sources configured" in agent.text("search_docs", query="quokka")
     write(agent.desk, guide="# Guide\n\nwombat")
     source_id = agent.desk.begin(".", name="manual")
-    waiting = agent.text("search_docs", query="quokka")
+    agent.desk.docs.library._changes_seconds = 0.1
+    with agent.desk.store.sources.claim(source_id):
+        waiting = agent.text("search_docs", query="quokka")
     assert waiting.startswith("No results found for query: quokka\nSearched 0 chunks")
-    assert "Not complete yet: manual" in waiting
-    agent.desk.crawl(source_id)
+    assert "Note: manual is still being read: this answer may lack its pages." in waiting
+    agent.desk.docs.library.crawls.wait(source_id)
     assert "Searched 1 chunk of 1 page in 1 source." in agent.text("search_docs", query="quokka")
     assert "Sources: manual." in agent.text("search_docs", query="quokka")
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.answer import ApiSearcher
+from deltos.domains.apis.freshness import DescriptionWatch
 from deltos.domains.apis.index import ApiIndexer
 from deltos.domains.apis.library import ApiLibrary
+from deltos.errors import NotFound
 from deltos.guarded import GuardedParser
 from deltos.isolated.process import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
@@ -29,6 +31,15 @@ class Apis:
     indexer: ApiIndexer
     library: ApiLibrary
     searcher: ApiSearcher
+    watch: DescriptionWatch
+
+    def freshen(self, api_name: str = "", *, without: Collection[int] = ()) -> tuple[str, ...]:
+        """Read an API again, or all but those `without`, where its files changed; what an answer may lack."""
+        try:
+            rows = self.library.group(api_name) if api_name else self.library.rows()
+        except NotFound:  # whoever asks it is told
+            return ()
+        return self.watch.freshen([row for row in rows if row.id not in without])
 
 
 def open_apis(
@@ -43,4 +54,4 @@ def open_apis(
     library = ApiLibrary(store.apis)
     parser = parser or GuardedParser(Workers(), store.stopped)
     indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock)
-    return Apis(indexer, library, ApiSearcher(library, meaning))
+    return Apis(indexer, library, ApiSearcher(library, meaning), DescriptionWatch(library, indexer))

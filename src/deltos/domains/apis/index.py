@@ -235,6 +235,7 @@ class ApiIndexer:
     def _add_documents(
         self, documents: Iterable[ApiDocument], location: str, source_name: str, brought_by: Bringer | None
     ) -> AddReport:
+        read_at = self._clock()  # before: what changes meanwhile is read again
         reading = self._read(documents)
         readings = reading.useful()
         if not readings:
@@ -249,7 +250,7 @@ class ApiIndexer:
             else:
                 api_name, warnings = self._name_of_brought(each, source_name, location, brought_by, alone=alone)
                 belongs_to = brought_by.id
-            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings))
+            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings, read_at))
         return AddReport(tuple(apis), tuple(reading.failures))
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
@@ -259,6 +260,7 @@ class ApiIndexer:
         old_versions = {row.name: api_of(row).overview.version for row in rows}
         source, source_name = rows[0].source, rows[0].source_name
         documents = find_documents(source, network=self._network, parser=self._parser, root=root)
+        read_at = self._clock()
         reading = self._read(documents)
         readings = reading.useful()
         self._record_unread(source, reading.failures)
@@ -269,7 +271,7 @@ class ApiIndexer:
             api_name = self._known_name(each, rows, alone=len(readings) == len(rows) == 1)
             if not api_name:
                 api_name, _ = self._choose_name(each, source_name, source, alone=False)
-            api = self._store_reading(each, api_name, source_name, source, ())
+            api = self._store_reading(each, api_name, source_name, source, (), read_at)
             row = ApiLibrary(self._store).row(api_name)
             changes.append(
                 self._changes(api, old_versions.get(api_name, ""), before.get(api_name, StoredApi()), self._stored(row))
@@ -317,7 +319,13 @@ class ApiIndexer:
         self._store.replace_unread(source, named)
 
     def _store_reading(
-        self, reading: PreparedApi, name: str, source_name: str, source: str, warnings: Iterable[str]
+        self,
+        reading: PreparedApi,
+        name: str,
+        source_name: str,
+        source: str,
+        warnings: Iterable[str],
+        read_at: float,
     ) -> Api:
         row = ApiRow(
             name=name,
@@ -329,7 +337,7 @@ class ApiIndexer:
             schemas=reading.schemas,
             webhooks=reading.webhooks,
             warnings=encode(_named(warnings, reading.warnings)),
-            indexed_at=self._clock(),
+            indexed_at=read_at,
         )
         units = (unit for piece in reading.units for unit in pickle.loads(piece))  # noqa: S301 (from our own child)
         self._store.replace(row, units)

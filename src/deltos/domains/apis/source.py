@@ -135,6 +135,12 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
         yield ApiDocument(b"", folder.name, problem=SourceError(problem))
 
 
+def description_files(folder: Path) -> Iterator[str]:
+    """The files of a folder whose names say that they may be descriptions, from that folder."""
+    with FileTree(folder) as tree:
+        yield from (relative for relative in _Walk(tree).files() if relative.lower().endswith(_TEXT_SUFFIXES))
+
+
 def _problem(error: Exception) -> SourceError:
     if isinstance(error, SourceError):
         return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for
@@ -13,8 +14,9 @@ from deltos.text.counts import counted
 from deltos.tool import Answer, Parameter, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from deltos.domains.apis.apis import Apis
     from deltos.domains.apis.library import ApiLibrary
     from deltos.domains.apis.model import Api
     from deltos.tool import Call
@@ -25,22 +27,26 @@ NO_APIS = (
 _HEAD_CHARACTERS = 300
 
 
-def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> tuple[Tool, ...]:
+def api_tools(opened: Callable[[], Apis], *, token_budget: int) -> tuple[Tool, ...]:
     """`list_apis` and `get_api_endpoints` over one library, opened by the first call."""
 
     def list_apis(call: Call) -> Answer:
-        return render_list(open_library(), token_budget, wanted=call.text("filter"), page=call.number("page"))
+        notes = opened().freshen()
+        listed = render_list(opened().library, token_budget, wanted=call.text("filter"), page=call.number("page"))
+        return with_notes(listed, notes)
 
     def get_api_endpoints(call: Call) -> Answer:
         wanted = Filter(call.text("tag"), call.text("path"), call.text("method"))
-        return show_endpoints(
-            open_library(),
+        notes = opened().freshen(call.text("api_name"))
+        shown = show_endpoints(
+            opened().library,
             call.text("api_name"),
             wanted,
             page=call.number("page"),
             token_budget=token_budget,
             project_root=call.session.project_root(),
         )
+        return with_notes(shown, notes)
 
     return (
         Tool(
@@ -69,6 +75,11 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
             run=get_api_endpoints,
         ),
     )
+
+
+def with_notes(answer: Answer, notes: Sequence[str]) -> Answer:
+    """An answer with what it may lack before it."""
+    return replace(answer, text="\n".join((*notes, answer.text))) if notes else answer
 
 
 def render_list(library: ApiLibrary, token_budget: int, *, wanted: str = "", page: int = 1) -> Answer:

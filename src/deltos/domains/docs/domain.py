@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.clones.shelf import Clones
 from deltos.domains.docs.background import Crawls
 from deltos.domains.docs.crawl import Clock
-from deltos.domains.docs.library import Library
+from deltos.domains.docs.library import CHANGES_SECONDS, Library
 from deltos.domains.docs.model import NoApis
 from deltos.domains.docs.search import DocsSearch
 from deltos.domains.docs.source import Opener
@@ -73,8 +73,10 @@ def open_docs(
     clock: Clock | None = None,
     embedder: Callable[[], Embedder | None] = lambda: None,
     jobs: Jobs | None = None,
+    changes_seconds: float = CHANGES_SECONDS,
 ) -> Docs:
-    """The domain over one library; with `jobs`, workers crawl."""
+    """The domain over one library; with `jobs`, workers crawl. `changes_seconds`: how long a question waits for what
+    changed in local folders."""
     descriptions = apis or NoApis()
     clock = clock or Clock()
 
@@ -107,5 +109,14 @@ def open_docs(
         return Meaning(model, store.vectors)
 
     crawls = Crawls(store.sources, store.pages, opener, clock, meaning, jobs)
-    library = Library(store.sources, store.pages, store.passages, crawls, opener, apis=descriptions, now=clock.now)
+    library = Library(
+        store.sources,
+        store.pages,
+        store.passages,
+        crawls,
+        opener,
+        apis=descriptions,
+        now=clock.now,
+        changes_seconds=changes_seconds,
+    )
     return Docs(library, DocsSearch(library, store.passages, descriptions, meaning), descriptions)

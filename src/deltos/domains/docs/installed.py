@@ -107,6 +107,17 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
     raise NotFound(f"{name} is not installed in the project's environment", hint=_WAY_OUT)
 
 
+def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> dict[str, str]:
+    """The version of each distribution in the project's environment, by the one form of its name."""
+    found: dict[str, str] = {}
+    for folder in site_packages(project_root, environments):
+        with FileTree(folder) as tree:
+            for info in _distributions(tree):
+                name, _, version = info.removesuffix(".dist-info").rpartition("-")
+                found.setdefault(same_name(name), version)
+    return found
+
+
 def distribution_of(module: str, project_root: Path, environments: Sequence[Path] = ()) -> str:
     """The installed distribution that brings a top-level module: `PyYAML` for `yaml`; empty when none does."""
     first_files = (f"{module}/__init__.py,", f"{module}.py,", f"{module}/__init__.pyi,")

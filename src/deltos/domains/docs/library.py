@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import time
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain, count
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING
 from deltos.confinement import is_confined, may_recall_all, may_show, shown_path, whole_store
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
+from deltos.domains.docs.folder_changes import FolderWatch
 from deltos.domains.docs.model import FoundDescription, SourceStatus
+from deltos.domains.docs.packages import PACKAGE_KINDS, ProjectPackages
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.source import package_address, parse_address
 from deltos.domains.docs.versions import (
@@ -35,9 +38,10 @@ from deltos.store.documents import SourceRow
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from deltos.domains.docs.background import Crawls
+    from deltos.domains.docs.folder_changes import FolderState
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Address, Kind, Opener
@@ -58,6 +62,9 @@ _MOST_PAGES_OF_WEBSITE = 500  # unless the user asks for more
 _MOST_ADDRESSES_OF_PAGE = 6
 _PACKAGES_ANSWER = "An installed package answers to pypi:NAME or npm:NAME."
 _READ_SECONDS = 20.0  # how long a question waits for a package that is read for it
+CHANGES_SECONDS = 5.0  # and for what changed in local folders
+_COMPARE_SECONDS = 1.0  # how long all folders of a question are compared with the disk
+_NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +137,7 @@ class Library:
         *,
         apis: ApiCatalog,
         now: Callable[[], float],
+        changes_seconds: float = CHANGES_SECONDS,
     ) -> None:
         self._store = store
         self._index = index
@@ -137,6 +145,9 @@ class Library:
         self._opener = opener
         self._apis = apis
         self._now = now
+        self._changes_seconds = changes_seconds
+        self._folders = FolderWatch(store, index, apis)
+        self._freshening = threading.Lock()
         self._installing = threading.Lock()
         self.crawls = crawls
 
@@ -372,6 +383,65 @@ class Library:
         self._opener.clones.remove(source.id)
         return Removed(source, totals.pages, totals.chunks, brought)
 
+    def foreign_packages(self, roots: Sequence[Path]) -> list[SourceRow]:
+        """The packages that none of the projects at some folders has: they answer there only by their name."""
+        packages = [source for source in self.sources() if source.kind in PACKAGE_KINDS] if roots else []
+        environments, parser = self._opener.environments, self._opener.parser
+        owners = [ProjectPackages(root.resolve(), environments, parser) for root in roots] if packages else []
+        return [source for source in packages if not any(owner.has(source) for owner in owners)]
+
+    # ------------------------------------------------------------------ what changed on disk
+
+    def freshen(self, sources: Sequence[SourceRow]) -> tuple[str, ...]:
+        """Have what changed in the local folders of some sources read, as far as time allows; what an answer from these
+        sources may lack, for a person."""
+        folders = [source for source in sources if source.kind == "folder"]
+        notes = self._read_changes(folders) if folders else []
+        unread = set(self._store.open_crawls())
+        return (*notes, *self._unread_notes([source for source in sources if source.id in unread]))
+
+    def _read_changes(self, folders: Sequence[SourceRow]) -> list[str]:
+        """Read the folders that differ from the index; what could not be compared or read."""
+        compared_by = time.monotonic() + _COMPARE_SECONDS
+        notes: list[str] = []
+        reading: list[str] = []
+        with self._freshening:  # of two questions at once, one opens a crawl
+            for source in folders:
+                crawl = self._store.crawl(source.id)
+                if crawl is None:
+                    continue
+                if crawl.state != "open":
+                    state = self._folders.compare(source, crawl, compared_by)
+                    notes += _folder_notes(source, state, crawl)
+                    if state != "changed":
+                        continue
+                    self._store.begin_crawl(source.id, is_full=False, now=self._now())
+                elif self.crawls.died(source.id):
+                    continue
+                self.crawls.start(source.id)
+                reading.append(source.id)
+        read_by = time.monotonic() + self._changes_seconds
+        for source_id in reading:
+            self.crawls.wait(source_id, max(0.0, read_by - time.monotonic()))
+        return notes
+
+    def _unread_notes(self, sources: Sequence[SourceRow]) -> list[str]:
+        """Which sources are not read to their end, and how they will be."""
+        # Folders are gone on with by the next question, everything else by whoever crawls it.
+        stopped = [source for source in sources if source.kind != "folder" and not self.crawls.is_running(source.id)]
+        died = [source for source in sources if source in stopped or self.crawls.died(source.id)]
+        others = [source for source in sources if source not in died]
+        notes = []
+        if others:
+            what = "pages that are new in it" if len(others) == 1 else "pages that are new in them"
+            if not any(source.generation for source in others):
+                what = "its pages" if len(others) == 1 else "their pages"
+            is_are = "is" if len(others) == 1 else "are"
+            notes.append(f"Note: {_listed(others)} {is_are} still being read: this answer may lack {what}. Ask again.")
+        if died:
+            notes.append(f"Note: {_listed(died)} was not read to its end; recrawl_source goes on with it.")
+        return notes
+
     # ------------------------------------------------------------------ what is installed
 
     def read_installed(self, named: str, project_root: Path, version: str = "") -> str:
@@ -533,6 +603,26 @@ class Library:
         if not source.generation:
             return "CANCELLED"
         return "READY with failures" if has_failures else "READY"
+
+
+def _listed(sources: Sequence[SourceRow]) -> str:
+    more = f" and {len(sources) - _NAMES_SHOWN} more" if len(sources) > _NAMES_SHOWN else ""
+    return ", ".join(labelled(source) for source in sources[:_NAMES_SHOWN]) + more
+
+
+def _folder_notes(source: SourceRow, state: FolderState, crawl: CrawlRow) -> list[str]:
+    """What a reader should know of a folder that could not be compared, or not be read."""
+    if state == "empty" and source.generation:
+        return [
+            f"Note: {labelled(source)} has no readable file any more; it answers as it was. remove_source forgets it."
+        ]
+    if state == "unfinished":
+        return [
+            f"Note: {labelled(source)} is too large to be compared with the disk; recrawl_source reads what changed."
+        ]
+    if state == "same" and crawl.state == "failed" and source.generation:
+        return [f"Note: {labelled(source)} could not be read again ({crawl.reason}); it answers as it was."]
+    return []
 
 
 def _most_pages(wanted: int, kind: Kind) -> int:

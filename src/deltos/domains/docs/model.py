@@ -124,6 +124,9 @@ class ApiCatalog(Protocol):
     def is_behind(self) -> bool:
         """Whether parts of APIs are not compared by meaning yet."""
 
+    def freshen(self, api_name: str, /) -> Sequence[str]:
+        """Read an API again, or all where none is named, where its files changed; what an answer may lack."""
+
     def names(self) -> dict[str, str]:
         """A line about each API by its name."""
 
@@ -162,6 +165,10 @@ class NoApis:
     def is_behind(self) -> bool:
         """There is nothing to compare."""
         return False
+
+    def freshen(self, _api_name: str) -> tuple[str, ...]:
+        """Nothing changes."""
+        return ()
 
     def names(self) -> dict[str, str]:
         """There is none."""

@@ -98,7 +98,7 @@ def render_nothing(
     *,
     note: str = "",
 ) -> str:
-    """That nothing was found, what was searched (`apis` by name), and whether that is all there is."""
+    """That nothing was found, what was searched (`apis` by name), what limits kept out, and the note before that."""
     lines = [
         f"No results found for query: {query}",
         f"Searched {counted(searched.chunks, 'chunk')} of {counted(searched.pages, 'page')}"
@@ -106,10 +106,6 @@ def render_nothing(
         + (f", and {counted(len(apis), 'API description')}: {_some(apis)}." if apis else "."),
         *([note] if note else []),
     ]
-    if unfinished := [labelled(s.source) for s in statuses if s.state in ("CRAWLING", "WAITING")]:
-        lines.append(f"Not complete yet: {', '.join(unfinished)} (crawl under way; ask again later).")
-    if died := [labelled(s.source) for s in statuses if s.state == "INTERRUPTED"]:
-        lines.append(f"Not complete: {', '.join(died)} (the crawl was interrupted; recrawl_source goes on with it).")
     if cut := [f"{labelled(s.source)} ({s.reason})" for s in statuses if s.state.startswith("READY") and s.reason]:
         lines.append(f"Not complete: {_some(cut)}.")
     if statuses:

@@ -97,6 +97,7 @@ class DocsSearch:
     def search(self, question: DocsRequest) -> DocsResults:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
+        freshness = [*self._library.freshen(self._sources(question)), *self._fresh_descriptions(question)]
         descriptions = self._descriptions(question)  # likewise: those that a search itself makes would not be seen
         with self._store.snapshot():
             sources = self._sources(question)
@@ -108,7 +109,7 @@ class DocsSearch:
             passages = tuple(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            note = self._note(question, found, sources)
+            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources))))
             return DocsResults(passages, searched, note, len(every), is_least)
 
     def _note(self, question: DocsRequest, found: Candidates, sources: Sequence[SourceRow]) -> str:
@@ -211,6 +212,11 @@ class DocsSearch:
         wanted = (name for name in named if name and _is_of_version(versions.get(name, ""), question.version))
         brought = (api for source in self._bringing(question) for api in self._apis.brought_by(source.id))
         return list(dict.fromkeys((*wanted, *brought)))
+
+    def _fresh_descriptions(self, question: DocsRequest) -> Sequence[str]:
+        """Have the APIs that the question is asked of read again where they changed; what it may lack."""
+        named = self._api_meant(question) if question.source else question.api_name
+        return self._apis.freshen(named) if question.with_apis and (named or not question.source) else ()
 
     def _descriptions(self, question: DocsRequest) -> list[Passage]:
         """Parts of the APIs that the question is asked of, of the version that it wants."""

@@ -61,6 +61,7 @@ class DocsTools:
             version=call.text("version"),
             api_name=call.text("api_name"),
             types=tuple(call.texts("types")),
+            without=frozenset(source.id for source in self._library.foreign_packages(call.session.project_roots())),
         )
         found = self.docs.search.search(question)
         if found.searched is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.confinement import shown_path
-from deltos.federation.belonging import Belonging, asked_roots, note_of_others
+from deltos.federation.belonging import Belonging, asked_roots
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.model import BEHIND_NOTE
 from deltos.text.counts import counted
@@ -31,13 +31,18 @@ class ApiProvider:
         """Operations, schemas and overviews, best first."""
         searcher = self._domains.apis.searcher
         others = Belonging(self._domains, asked_roots(self._domains, asked)).foreign_apis()
+        fresh = self._domains.apis.freshen(without=others)
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_hit(hit, asked.root) for hit in found)
         total = len(hits) + (len(hits) >= asked.limit)  # there may be more
         behind = [BEHIND_NOTE.format("parts of APIs")] if searcher.is_behind else []
-        notes = (*behind, *note_of_others(sorted(others.values()), "API"))
+        searched = searcher.count_searchable() - sum(map(self._domains.apis.library.store.count_searchable, others))
         return ProviderResults(
-            hits, total, f"{counted(searcher.count_searchable(), 'part')} of API descriptions", notes
+            hits,
+            total,
+            f"{counted(searched, 'part')} of API descriptions",
+            (*fresh, *behind),
+            elsewhere=tuple(sorted(others.values())),
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:

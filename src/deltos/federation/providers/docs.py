@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
-from deltos.federation.belonging import Belonging, asked_roots, note_of_others
+from deltos.federation.belonging import Belonging, asked_roots
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.text.counts import counted
 
@@ -38,9 +38,12 @@ class DocsProvider:
         found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False, without=without))
         searched = "" if found.searched is None else counted(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
-        notes = note_of_others([source.name for source in others], "documentation source")
         return ProviderResults(
-            hits, found.total + found.total_is_least, f"{searched or 'sections'} of documentation", notes
+            hits,
+            found.total + found.total_is_least,
+            f"{searched or 'sections'} of documentation",
+            tuple(found.note.splitlines()),
+            elsewhere=tuple(source.name for source in others),
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:

@@ -1,0 +1,66 @@
+"""Which packages a project has: installed in its environment, or required by its own files. What another project's
+environment holds is none of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.dependencies import direct_dependencies
+from deltos.domains.docs.installed import find_node, python_versions
+from deltos.domains.docs.versions import same_version
+from deltos.errors import BadRequest, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deltos.guarded import Parser
+    from deltos.store.documents import SourceRow
+
+PACKAGE_KINDS = ("pypi", "npm")
+
+
+@dataclass(slots=True)
+class ProjectPackages:
+    """The packages of one project, looked up once: made for one question."""
+
+    root: Path
+    environments: Sequence[Path]
+    parser: Callable[[], Parser]
+    _python: dict[str, str] | None = None
+    _required: frozenset[str] | None = None
+    _node: dict[str, str] = field(default_factory=dict)
+
+    def has(self, source: SourceRow) -> bool:
+        """Whether a package is this project's: added in it, installed for it in that version, or, where it is not
+        installed at all, required by its files."""
+        added = Path(source.project_root)
+        if source.project_root and (self.root.is_relative_to(added) or added.is_relative_to(self.root)):
+            return True
+        installed = self._installed(source)
+        if installed:
+            return not source.version or same_version(installed, source.version)
+        return source.url in self._requirements()
+
+    def _installed(self, source: SourceRow) -> str:
+        """The version that is installed here; empty where none is."""
+        name = source.url.partition(":")[2]
+        if source.kind == "pypi":
+            if self._python is None:
+                self._python = python_versions(self.root, self.environments)
+            return self._python.get(name, "")
+        if name not in self._node:
+            try:
+                self._node[name] = find_node(name, self.root).version
+            except (SourceError, BadRequest):
+                self._node[name] = ""
+        return self._node[name]
+
+    def _requirements(self) -> frozenset[str]:
+        if self._required is None:
+            try:
+                self._required = frozenset(direct_dependencies(self.root, self.parser()).addresses)
+            except (SourceError, BadRequest):  # a file that cannot be read requires nothing that could be known
+                self._required = frozenset()
+        return self._required

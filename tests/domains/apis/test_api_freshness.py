@@ -1,0 +1,108 @@
+"""Descriptions on this machine are compared with the disk when they are asked, and what changed is read again."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fuzz.here import Here
+
+from deltos.domains.apis import freshness
+from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.tools import api_tools
+from deltos.store.sqlite.library import SqliteLibrary
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def apis(tmp_path: Path) -> Iterator[Apis]:
+    database = SqliteLibrary(tmp_path / "home" / "library.db")
+    yield open_apis(database, network=None, parser=Here(), clock=time.time)
+    database.close()
+
+
+@pytest.fixture
+def desk(apis: Apis, tmp_path: Path) -> Desk:
+    return Desk(api_tools(lambda: apis, token_budget=5_000), tmp_path)
+
+
+def described(title: str, *paths: str) -> dict[str, Any]:
+    operation = {"post": {"summary": "Give money back", "responses": {"200": {"description": "done"}}}}
+    return {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": dict.fromkeys(paths, operation)}
+
+
+def write(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return path
+
+
+def endpoints(desk: Desk, name: str = "shop", **filters: Any) -> str:
+    return desk.call("get_api_endpoints", api_name=name, **filters).text
+
+
+def test_a_changed_description_is_read_before_the_answer(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    apis.indexer.add(str(path), "shop")
+    assert "/refunds" in endpoints(desk)
+    write(path, described("Shop", "/paybacks"))
+    shown = endpoints(desk)
+    assert "/paybacks" in shown
+    assert "/refunds" not in shown
+    assert "Note:" not in shown
+
+
+def test_a_description_that_did_not_change_is_not_read_again(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+    apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
+    (before,) = apis.library.rows()
+    endpoints(desk)
+    desk.call("list_apis")
+    assert apis.library.rows() == [before]
+
+
+def test_a_change_of_a_file_that_is_referred_to_counts(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+    parts = write(tmp_path / "parts.json", {"Refund": {"type": "object", "properties": {"reason": {"type": "string"}}}})
+    api = described("Shop", "/refunds")
+    content = {"application/json": {"schema": {"$ref": "parts.json#/Refund"}}}
+    api["paths"]["/refunds"]["post"]["requestBody"] = {"content": content}
+    apis.indexer.add(str(write(tmp_path / "openapi.json", api)), "shop")
+    assert "reason" in endpoints(desk, method="post")
+    write(parts, {"Refund": {"type": "object", "properties": {"excuse": {"type": "string"}}}})
+    assert "excuse" in endpoints(desk, method="post")
+
+
+def test_files_of_a_folder_come_change_and_go(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+    write(tmp_path / "apis/shop.json", described("Shop", "/refunds"))
+    gone = write(tmp_path / "apis/cellar.json", described("Cellar", "/bottles"))
+    apis.indexer.add(str(tmp_path / "apis"))
+    write(tmp_path / "apis/bakery.json", described("Bakery", "/loaves"))
+    assert "Bakery" in desk.call("list_apis").text
+    gone.unlink()
+    listed = desk.call("list_apis").text
+    assert "Cellar" not in listed
+    assert "Shop" in listed
+
+
+def test_what_cannot_be_read_again_answers_as_it_was_and_says_so(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    apis.indexer.add(str(path), "shop")
+    path.write_text("{ half of it")
+    shown = endpoints(desk)
+    assert shown.startswith("Note: shop changed on disk and could not be read again (")
+    assert "/refunds" in shown
+    path.unlink()
+    assert endpoints(desk).startswith("Note: the file of shop is gone; it answers as it was.")
+
+
+def test_a_comparison_without_time_is_told(
+    apis: Apis, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apis.indexer.add(str(write(tmp_path / "openapi.json", described("Shop", "/refunds"))), "shop")
+    monkeypatch.setattr(freshness, "_COMPARE_SECONDS", -1.0)
+    assert "for lack of time: shop; recrawl_source reads what changed" in endpoints(desk)

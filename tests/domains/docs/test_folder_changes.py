@@ -1,0 +1,99 @@
+"""Local folders are compared with the disk when they are asked, and what changed is read before the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs import library
+from deltos.domains.docs.search import DocsRequest
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from tests.domains.docs.conftest import Desk
+
+QUESTION = "how long does the frobnicator wait"
+
+
+def guide(desk: Desk, **files: str) -> Path:
+    return write_files(desk.root / "guide", {f"{name}.md": text for name, text in files.items()})
+
+
+def texts(desk: Desk, query: str = QUESTION) -> str:
+    return "\n".join(passage.text for passage in desk.search(query, source="guide"))
+
+
+def note(desk: Desk, query: str = QUESTION) -> str:
+    return desk.docs.search.search(DocsRequest(query)).note
+
+
+def test_an_edit_a_new_file_and_a_deletion_are_seen_by_the_next_question(desk: Desk) -> None:
+    folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", z="# Other\n\nNothing to say.\n")
+    desk.add(str(folder), "guide")
+    assert "30 seconds" in texts(desk)
+    guide(desk, a="# Waiting\n\nThe frobnicator waits 95 seconds.\n")
+    assert "95 seconds" in texts(desk)
+    assert "30 seconds" not in texts(desk)
+    guide(desk, b="# Sprockets\n\nA sprocket is calibrated by turning it.\n")
+    assert "turning it" in texts(desk, "how is a sprocket calibrated")
+    (folder / "a.md").unlink()
+    assert "frobnicator" not in texts(desk)
+    assert note(desk) == ""
+
+
+def test_nothing_is_read_again_while_nothing_changed(desk: Desk) -> None:
+    folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", empty="")
+    (folder / "data.json").write_text("{}")
+    (folder / "link.md").symlink_to(folder / "a.md")
+    source = desk.add(str(folder), "guide").source
+    desk.time.seconds = 4e9  # later than every file
+    desk.recrawl("guide")
+    crawled = desk.docs.library.status("guide").source.generation
+    texts(desk)
+    assert desk.docs.library.status(source.id).source.generation == crawled
+
+
+def test_a_page_that_includes_a_changed_file_is_read_again(desk: Desk) -> None:
+    folder = write_files(
+        desk.root / "guide",
+        {"a.rst": "Waiting\n=======\n\n.. include:: part.inc\n", "part.inc": "It waits 30 seconds.\n"},
+    )
+    desk.add(str(folder), "guide")
+    assert "30 seconds" in texts(desk, "waiting")
+    (folder / "part.inc").write_text("It waits 95 seconds.\n")
+    assert "95 seconds" in texts(desk, "waiting")
+
+
+def test_a_folder_that_is_gone_is_told(desk: Desk) -> None:
+    folder = guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")
+    desk.add(str(folder), "guide")
+    (folder / "a.md").unlink()
+    assert "30 seconds" in texts(desk)
+    assert "guide has no readable file any more; it answers as it was" in note(desk)
+    folder.rmdir()
+    assert "guide has no readable file any more" in note(desk)
+
+
+def test_a_comparison_that_takes_too_long_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.add(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
+    monkeypatch.setattr(library, "_COMPARE_SECONDS", -1.0)
+    assert "guide is too large to be compared with the disk; recrawl_source reads what changed" in note(desk)
+
+
+def test_a_folder_that_was_just_added_is_read_before_the_answer(desk: Desk) -> None:
+    desk.begin(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
+    assert "30 seconds" in texts(desk)
+
+
+def test_a_source_that_is_still_being_read_is_named(desk: Desk) -> None:
+    source_id = desk.begin(str(guide(desk, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
+    with desk.store.sources.claim(source_id) as claim:
+        assert claim
+        desk.docs.library._changes_seconds = 0.1
+        assert "Note: guide is still being read: this answer may lack its pages." in note(desk)
+    desk.docs.library._changes_seconds = 60.0
+    desk.docs.library.crawls.wait(source_id)
+    assert note(desk) == ""
