@@ -359,22 +359,14 @@ class _SourceReader:
         return bool(found) or kind != "call"  # Ruby's imports are calls like any other
 
     def _children(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
-        shape = self._shape
-        if kind in shape.members:
+        if kind in self._shape.members:
             yield from self._member(node, kind, role)
             return
-        if kind in shape.inherits:
-            role = "inherit"
-        elif kind in shape.decorates:
-            role = "decorate"
-        elif kind in shape.types and role in ("read", "type"):
-            role = "type"
-        if kind == "keyed_element" and node.named_child_count == 2:  # Go's `Field: value`
-            key, value = node.named_children
-            yield key, "key" if key.named_child_count == 1 and key.named_children[0].type in shape.names else "read"
-            yield value, "read"
+        role = self._role_inside(kind, role)
+        if kind == "keyed_element" and node.named_child_count == 2:
+            yield from self._keyed(*node.named_children)
             return
-        is_creation = kind in shape.creations
+        is_creation = kind in self._shape.creations
         trait = node.child_by_field_name("trait") if kind == "impl_item" else None
         called = first_child(node) if kind in _GENERIC_NAMES and role == "call" else self._written.callee(node, kind)
         for child in node.named_children:
@@ -392,6 +384,19 @@ class _SourceReader:
                 yield child, "type"
             else:
                 yield child, role if role != "call" else "read"
+
+    def _role_inside(self, kind: str, role: str) -> str:
+        """As what names inside of a node are used."""
+        if kind in self._shape.inherits:
+            return "inherit"
+        if kind in self._shape.decorates:
+            return "decorate"
+        return "type" if kind in self._shape.types and role == "read" else role
+
+    def _keyed(self, key: tree_sitter.Node, value: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
+        """Go's `Field: value`."""
+        is_name = key.named_child_count == 1 and key.named_children[0].type in self._shape.names
+        return ((key, "key" if is_name else "read"), (value, "read"))
 
     def _member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Note the member's name with the path to it; go on with the object and the arguments."""
