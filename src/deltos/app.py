@@ -90,7 +90,7 @@ class OpenedDomains:
         """What was learned; its file is opened when first asked for."""
         from deltos.domains.memory.memory import Memory
 
-        store = open_observations(self.config.home, self.config.database)
+        store = open_observations(self.config.home, self.config.database, self.config.standbys)
         self._closing.callback(store.close)
         meaning = cache(lambda: self._inner_meaning(store.vectors))
         memory = Memory(store, meaning=meaning, files_defining=self._files_defining)
@@ -123,7 +123,7 @@ class OpenedDomains:
     @cached_property
     def library(self) -> LibraryStore:
         """The store of documentation and API descriptions."""
-        library = open_library(self.config.home, self.config.database)
+        library = open_library(self.config.home, self.config.database, self.config.standbys)
         self._closing.callback(library.close)
         return library
 

@@ -29,24 +29,23 @@ def open_projects(home: Path, database: str = "", standbys: Sequence[str] = ()) 
     """The stores of all projects; code, graph and history are searched in standbys where these are up to date."""
     if database:
         with _driver():
-            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.opened import shared_database, shared_replicas
             from deltos.store.postgres.projects import PostgresProjects
-            from deltos.store.postgres.replicas import Replicas
 
-        return PostgresProjects(lambda: shared_database(database), Replicas(standbys) if standbys else None)
+        return PostgresProjects(lambda: shared_database(database), shared_replicas(standbys))
     from deltos.store.sqlite.projects import SqliteProjects
 
     return SqliteProjects(home)
 
 
-def open_library(home: Path, database: str = "") -> LibraryStore:
-    """Documentation and API descriptions."""
+def open_library(home: Path, database: str = "", standbys: Sequence[str] = ()) -> LibraryStore:
+    """Documentation and API descriptions; searches are read from standbys where these lack nothing."""
     if database:
         with _driver():
             from deltos.store.postgres.library import PostgresLibrary
-            from deltos.store.postgres.opened import shared_database
+            from deltos.store.postgres.opened import shared_database, shared_replicas
 
-        return PostgresLibrary(shared_database(database, "library"))
+        return PostgresLibrary(shared_database(database, "library").read_from(shared_replicas(standbys)))
     from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
 
     return SqliteLibrary(home / FILE_NAME)
@@ -61,15 +60,17 @@ def has_library(home: Path, database: str = "") -> bool:
     return (home / FILE_NAME).exists()
 
 
-def open_observations(home: Path, database: str = "", *, busy_timeout_seconds: float | None = None) -> Observations:
-    """What memory keeps; another writer is waited for so long, or as long as elsewhere."""
+def open_observations(
+    home: Path, database: str = "", standbys: Sequence[str] = (), *, busy_timeout_seconds: float | None = None
+) -> Observations:
+    """What memory keeps; another writer is waited for so long, or as long as elsewhere. Standbys as for the library."""
     if database:
         with _driver():
             from deltos.store.postgres.memory.reader import PostgresObservations
-            from deltos.store.postgres.opened import hurried_database, shared_database
+            from deltos.store.postgres.opened import hurried_database, shared_database, shared_replicas
 
         if busy_timeout_seconds is None:
-            return PostgresObservations(shared_database(database, "memory"))
+            return PostgresObservations(shared_database(database, "memory").read_from(shared_replicas(standbys)))
         return PostgresObservations(hurried_database(database, busy_timeout_seconds))
     from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
     from deltos.store.sqlite.memory.reader import SqliteObservations

@@ -12,6 +12,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
+from deltos.open_stores import open_library
 from deltos.store.postgres.check import standby_state
 from tests.calling import Desk
 from tests.postgres_server import DATABASE, ROLE, ROLE_PASSWORD, Server, empty_database, role_url, server
@@ -67,6 +68,45 @@ def last_read(standby: Server) -> datetime:
     return moment
 
 
+def test_memory_and_documentation_are_read_from_a_standby_that_has_all_of_the_log(
+    standby: Server, tmp_path: Path, workers: Workers
+) -> None:
+    empty_database()
+    root = make_repository(tmp_path / "served" / "shop", {"walrus.py": "def of_walrus(): ...\n"})
+    other = make_repository(tmp_path / "served" / "other", {"docs/a.md": "# Whales\n\nA narwhal has one tusk.\n"})
+    config = Config(tmp_path / "home", database=role_url(), standbys=(standby_url(standby),))
+    catch_up(standby)
+    with closing(App(config, workers=workers)) as app:
+        desk = Desk(app.tools(), root)
+
+        def found(query: str) -> str:
+            return desk.call("search", query=query, scope=["memory"]).text
+
+        desk.call("remember", text="The walrus is fed at noon", kind="decision")
+        for _ in range(2):  # what was just written is in the answer, whoever gives it
+            assert "fed at noon" in found("walrus fed")
+        catch_up(standby)
+        before = last_read(standby)
+        assert "fed at noon" in found("walrus fed")
+        assert last_read(standby) > before
+        library = open_library(config.home, config.database, config.standbys)
+        for store in (app.domains.memory.store, library.passages, library.apis):
+            with store.snapshot() as connection:
+                assert connection.info.port == standby.port  # type: ignore[attr-defined]
+        with confined(Confinement((other,), {})):
+            assert "fed at noon" not in found("walrus fed")
+
+        replaying(standby, on=False)
+        desk.call("remember", text="The otter is fed at dusk", kind="decision")
+        assert "fed at dusk" in found("otter fed")
+        with app.domains.memory.store.snapshot() as connection:
+            assert connection.info.port == server().port  # type: ignore[attr-defined]
+        replaying(standby, on=True)
+        with app.domains.memory.store.snapshot() as connection:
+            assert connection.info.port == standby.port  # type: ignore[attr-defined]
+        assert "fed at dusk" in found("otter fed")
+
+
 class Asked:
     """A project, and where its searches are read."""
 
@@ -102,7 +142,7 @@ def test_a_search_is_read_from_the_standby_unless_that_lags_behind_or_is_gone(
         assert "walrus.py" in asked.text("of_walrus")
         for tool in ("find_symbol", "find_references", "get_impact", "get_context", "get_stats", "detect_circular"):
             before = last_read(standby)
-            told = asked.graph(tool, "of_walrus" if tool not in ("get_stats", "detect_circular") else "")
+            told = asked.graph(tool, "" if tool in ("get_stats", "detect_circular") else "of_walrus")
             assert "walrus.py" in told or "1 file" in told
             assert last_read(standby) > before
         with confined(Confinement((root,), {})):  # the standby holds callers to their rights too

@@ -7,9 +7,9 @@ import hashlib
 import logging
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -83,6 +83,13 @@ class _Borrowed:
     connection: Connection
 
 
+class Standbys(Protocol):
+    """Copies of a database that follow it."""
+
+    def read_up_to(self, opened: ExitStack, written: str) -> Database | None:
+        """One that has all up to that place of the log, with a snapshot that `opened` ends; None when there is none."""
+
+
 class Database:
     """A migrated schema of a PostgreSQL database, through a bounded pool of connections.
 
@@ -106,6 +113,7 @@ class Database:
         self._local = threading.local()
         self._beside = threading.local()  # what all that is beside each other shares
         self._bound = _Bound()
+        self._standbys: Standbys | None = None
         if migrations is not None:
             with self.errors:
                 self._prepare(migrations)
@@ -122,6 +130,14 @@ class Database:
         other._local = threading.local()  # noqa: SLF001 (one of us)
         return other
 
+    def read_from(self, standbys: Standbys | None) -> Database:
+        """The same database, whose snapshots are a standby's where one has all that was ever written here."""
+        if standbys is None:
+            return self
+        other = self.beside()
+        other._standbys = standbys  # noqa: SLF001 (one of us)
+        return other
+
     def describe(self) -> str:
         """Where it is and what its server is, for a person."""
         ((version,),) = self.query("SHOW server_version")
@@ -129,6 +145,8 @@ class Database:
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of one query: in this thread's snapshot or transaction if it has one."""
+        if reading := self._reading():
+            return reading.query(sql, values)
         with self.errors:
             connection = self._open_here()
             if connection is not None:
@@ -143,11 +161,23 @@ class Database:
         Snapshots of stores beside each other, in one thread, are one: a question to a hundred projects takes one
         connection. The one that began first ends last.
         """
+        if reading := self._reading():
+            with reading.snapshot() as elsewhere:
+                yield elsewhere
+            return
         connection = self._open_here()
         if connection is not None:
             with self.errors:
                 yield connection
             return
+        if self._standbys is not None:
+            with ExitStack() as opened:
+                if standby := self._standby(opened, self._standbys):
+                    self._local.reading = standby
+                    opened.callback(setattr, self._local, "reading", None)
+                    with standby.snapshot() as elsewhere:
+                        yield elsewhere
+                    return
         begun: _Open | None = getattr(self._beside, "snapshot", None)
         if begun is not None and begun.rights == current_rights():
             with self.errors, self._opened_as(begun):
@@ -159,6 +189,16 @@ class Database:
                 yield connection
             finally:
                 self._beside.snapshot = begun
+
+    def _standby(self, opened: ExitStack, standbys: Standbys) -> Database | None:
+        """A standby that has all that anybody was told is written here, with a snapshot that `opened` ends."""
+        ((written,),) = self.query("SELECT pg_current_wal_insert_lsn()::text")
+        return standbys.read_up_to(opened, written)
+
+    def _reading(self) -> Database | None:
+        """The standby that this thread has a snapshot of, if it has one."""
+        reading: Database | None = getattr(self._local, "reading", None)
+        return reading
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

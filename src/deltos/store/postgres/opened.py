@@ -6,14 +6,20 @@ Stores of different purposes are read and written beside each other, as differen
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from psycopg.conninfo import make_conninfo
 
 from deltos.store.pools import PoolUse
 from deltos.store.postgres.database import Database
 from deltos.store.postgres.migrations import SCHEMA_STEPS
+from deltos.store.postgres.replicas import Replicas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _opened: dict[tuple[str, str], Database] = {}
+_followed: dict[tuple[str, ...], Replicas] = {}
 _lock = threading.Lock()
 _LEAST_CONNECT_SECONDS = 2  # as PostgreSQL's own library has it
 
@@ -25,6 +31,14 @@ def shared_database(url: str, purpose: str = "") -> Database:
         if database is None:
             database = _opened[url, purpose] = Database(url, migrations=SCHEMA_STEPS)
         return database
+
+
+def shared_replicas(urls: Sequence[str]) -> Replicas | None:
+    """The standbys at some addresses, one pool of connections for each of them; None where there are none."""
+    with _lock:
+        if urls and tuple(urls) not in _followed:
+            _followed[tuple(urls)] = Replicas(urls)
+        return _followed.get(tuple(urls))
 
 
 def pools_of(url: str) -> list[PoolUse]:

@@ -1,7 +1,8 @@
 """Standbys that searches read from, where one has all that was written to the project which is asked.
 
 A project's row counts the transactions that wrote to it. A standby whose count is not behind the primary's has seen all
-of them; one that is behind is not asked, and neither is one that failed a moment ago: then the primary answers.
+of them. Documentation and memory have no such count: a standby is asked that has replayed all that the primary's log
+has. One that is behind is not asked, and neither is one that failed a moment ago: then the primary answers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 REPLICAS_001 = Migration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
 VERSION = "SELECT version FROM project WHERE id = %s"
+# None on a server that follows nobody: that is no standby.
+_REPLAYED = "SELECT coalesce(pg_last_wal_replay_lsn() >= %s::text::pg_lsn, false)"
 _QUIET_SECONDS = 10.0
 _WAIT_SECONDS = 1.0  # for a connection: the primary has some too
 
@@ -80,26 +83,43 @@ class Replicas:
 
     def read(self, opened: ExitStack, key: int, version: int) -> Database | None:
         """A standby that has that version of a project, with a snapshot that `opened` ends; None when there is none."""
+
+        def has_version(database: Database, snapshot: ExitStack) -> bool:
+            snapshot.enter_context(database.snapshot())
+            database.note_projects([key])
+            rows = database.query(VERSION, (key,))
+            return bool(rows) and rows[0][0] >= version
+
+        return self._first(opened, has_version)
+
+    def read_up_to(self, opened: ExitStack, written: str) -> Database | None:
+        """A standby that has replayed the log up to a place, with a snapshot that `opened` ends; None when there is
+        none."""
+
+        def has_replayed(database: Database, snapshot: ExitStack) -> bool:
+            # Before the snapshot begins: within it, this would tell of what came after.
+            has_all = bool(database.query(_REPLAYED, (written,))[0][0])
+            if has_all:
+                snapshot.enter_context(database.snapshot())
+            return has_all
+
+        return self._first(opened, has_replayed)
+
+    def _first(self, opened: ExitStack, begin: Callable[[Database, ExitStack], bool]) -> Database | None:
+        """The first standby, in turns, whose snapshot `begin` has begun and found to lack nothing."""
         turn = next(self._turns)
         for n in range(len(self._replicas)):
             replica = self._replicas[(turn + n) % len(self._replicas)]
             if replica.is_quiet:
                 continue
             try:
-                if database := self._current(replica, opened, key, version):
-                    return database
+                with ExitStack() as trial:
+                    database = replica.database()
+                    lacks_nothing = begin(database, trial)
+                    replica.note_success()
+                    if lacks_nothing:
+                        opened.push(trial.pop_all().__exit__)
+                        return database
             except StoreError as error:
                 replica.note_failure(error)
         return None
-
-    def _current(self, replica: Replica, opened: ExitStack, key: int, version: int) -> Database | None:
-        database = replica.database()
-        with ExitStack() as trial:
-            trial.enter_context(database.snapshot())
-            database.note_projects([key])
-            rows = database.query(VERSION, (key,))
-            replica.note_success()
-            if not rows or rows[0][0] < version:
-                return None
-            opened.push(trial.pop_all().__exit__)
-        return database
