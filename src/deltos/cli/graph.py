@@ -122,6 +122,7 @@ def _find(arguments: argparse.Namespace) -> int:
             for row in rows[: arguments.limit]:
                 print_json(_symbol(row, search.source.generated))
         else:
+            page = page.noted(search.note_on(arguments.symbol))
             print(name_commands_in_notes(render_symbols(rows, arguments.symbol, limit=arguments.limit, page=page).text))
     return 0
 
@@ -133,6 +134,7 @@ def _refs(arguments: argparse.Namespace) -> int:
     if not arguments.symbol and not arguments.at:
         raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
     with _opened(arguments) as (search, page, _, is_complete):
+        page = page.noted(search.note_on(arguments.symbol or ""))
         found = True
         for target in _chosen(search, arguments):
             if isinstance(target, _Undefined):
@@ -189,6 +191,7 @@ def _impact(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_impact
 
     with _opened(arguments) as (search, page, links, _):
+        page = page.noted(search.note_on(arguments.symbol))
         for target in search.targets(arguments.symbol):
             impact = search.impact(target)
             if arguments.json:
@@ -258,6 +261,7 @@ def _context(arguments: argparse.Namespace) -> int:
             else:
                 print(name_commands_in_notes(told))
             return 0
+        page = page.noted(search.note_on(arguments.symbol))
         for target in search.targets(arguments.symbol):
             context = search.context(target)
             if arguments.json:

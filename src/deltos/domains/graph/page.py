@@ -52,6 +52,13 @@ class BudgetedLines:
                 break
         return self.answer(header, pieces, last=last)
 
+    def noted(self, note: str) -> BudgetedLines:
+        """The same with another note; with an empty one, the same."""
+        if not note:
+            return self
+        tokens = self._characters // CHARACTERS_PER_TOKEN
+        return BudgetedLines(token_budget=tokens, notes=(*self._notes, note), generated=self._generated)
+
     def within(self, tokens: int) -> BudgetedLines:
         """The same with a smaller budget."""
         room = min(tokens, self._characters // CHARACTERS_PER_TOKEN)

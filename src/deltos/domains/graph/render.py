@@ -180,6 +180,9 @@ def render_candidates(
 ) -> Answer:
     """An ambiguous name: what it may mean, most referred to first."""
     ordered = _by_use(targets, counts)
+    is_told_by_name = len({target.name for target in targets}) == len(targets)
+    place = f"{ordered[0].first.path}:{ordered[0].first.line}"
+    how = "a qualified name" if is_told_by_name else f"the place, such as {place}"
     lines = [
         Piece(
             f"{target.name} {_where(target.first)}, "
@@ -190,7 +193,7 @@ def render_candidates(
 
     def header(shown: int) -> str:
         more = f" ({_cut_of(shown, len(lines), 'the most used ones are listed')})" if shown < len(targets) else ""
-        return f"'{symbol}' is ambiguous: {len(targets)} definitions{more}. Ask again with a qualified name:"
+        return f"'{symbol}' is ambiguous: {len(targets)} definitions{more}. Ask again with {how}:"
 
     return page.answer(header, lines)
 

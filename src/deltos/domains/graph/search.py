@@ -25,6 +25,7 @@ from deltos.domains.graph.query import (
     pattern_matcher,
     qualified_name,
 )  # fmt: skip
+from deltos.domains.graph.reached import ReachedNames
 from deltos.domains.graph.source import Source
 from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merged
 from deltos.errors import BadArgument, NotFound
@@ -225,9 +226,25 @@ class GraphSearch:
             return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
         if query.form == "name":
             return self.reader.symbols_named(query.text) or self.reader.symbols_named(query.text, any_case=True)
-        return [row for row in self.reader.symbols_named(query.last) if ends_with(qualified_name(row), query.text)]
+        named = [row for row in self.reader.symbols_named(query.last) if ends_with(qualified_name(row), query.text)]
+        return named or list(self._reached_names.find(query.text).symbols)
+
+    @cached_property
+    def _reached_names(self) -> ReachedNames:
+        return ReachedNames(self.reader, self.source)
+
+    def note_on(self, symbol: str) -> str:
+        """Through what a dotted name means something that is defined elsewhere; empty where it is defined there."""
+        if not symbol.strip() or self._place(symbol) is not None or (query := parse_query(symbol)).form != "dotted":
+            return ""
+        if any(ends_with(qualified_name(row), query.text) for row in self.reader.symbols_named(query.last)):
+            return ""
+        through = self._reached_names.find(query.text).through
+        return f"Note: {symbol.strip()} is defined elsewhere: {through}." if through else ""
 
     def _not_found(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
+        if _is_file_name(symbol):
+            return self._no_such_file(symbol)
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
         hint = (self.near_names(symbol) or self._searched()) if suggests else ""
@@ -246,9 +263,26 @@ class GraphSearch:
         near = self._suggestions(query) if query.form != "pattern" else []
         return f"Did you mean: {', '.join(near)}?" if near else ""
 
+    def _no_such_file(self, path: str) -> NotFound:
+        """A file was given in place of a symbol."""
+        try:
+            found = self.file(path)
+        except NotFound:
+            name = path.strip().rpartition("/")[2]
+            named = [each for each in self.reader.paths() if each.rpartition("/")[2] == name][:_SUGGESTIONS]
+            hint = f"There is {', '.join(named)}." if named else "It is gone, renamed, or not indexed."
+            return NotFound(f"No file '{path}' in the graph.", hint=hint)
+        keys = ", ".join(row.label for row in self.reader.symbols_in(found) if "." not in row.key)[:_HINT_CHARACTERS]
+        return NotFound(f"'{path}' is a file, not a symbol.", hint=f"It defines {keys or 'nothing'}.")
+
     def _suggestions(self, query: SymbolQuery) -> list[str]:
         from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
 
+        owner = query.text.rpartition(".")[0]
+        members = self._reached_names.members(owner) if owner else {}
+        inside = process.extract(query.last, list(members), scorer=fuzz.ratio, limit=_SUGGESTIONS)
+        if near_members := [members[name].label for name, score, _ in inside if score >= _LEAST_SIMILAR]:
+            return near_members
         # A short name is in many longer ones, which makes it like none of them.
         names = [name for name in self.reader.names() if 2 * len(name) > len(query.last)]
         near = process.extract(query.last, names, scorer=fuzz.WRatio, limit=_SUGGESTIONS)
@@ -258,6 +292,8 @@ class GraphSearch:
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
         """The things that a name may mean, each with all its definitions; modules when no symbol has the name."""
         place = self._place(symbol)
+        if _is_file_name(symbol) and (scope := self.scope(symbol)) is not None and scope.is_file:
+            return [self.module(scope.path)]
         try:
             if place and place.line:
                 return [self._target_at(place)]
@@ -600,6 +636,12 @@ class GraphSearch:
         prefix = f"{owner.key}." if owner.key else ""
         inside = [row for row in self.reader.symbols_in(owner.path) if row.key.startswith(prefix)]
         return [row for row in inside if "." not in row.key[len(prefix) :]]
+
+
+def _is_file_name(symbol: str) -> bool:
+    """Whether a symbol is written like a file: its ending is that of a language."""
+    text = symbol.strip()
+    return "." in text and "::" not in text and ":" not in text and detect(text) is not None
 
 
 def _is_code_of(path: str, of: str) -> bool:

@@ -187,7 +187,8 @@ class _GraphTools:
         """Definitions by name or pattern."""
         kinds = kinds_of(call.text("kind"))
         rows = graph.search.find(call.text("symbol"), path=call.text("path"), kinds=kinds)
-        return render_symbols(rows, call.text("symbol"), limit=call.number("limit"), page=graph.page)
+        page = graph.page.noted(graph.search.note_on(call.text("symbol")))
+        return render_symbols(rows, call.text("symbol"), limit=call.number("limit"), page=page)
 
     def find_references(self, graph: _Opened, call: Call) -> Answer:
         """Uses of one symbol, or what an ambiguous name may mean."""
@@ -259,12 +260,13 @@ class _GraphTools:
             if sections := self._surroundings.outside(symbol, graph.search.root):
                 return render_outside(symbol, sections, page=graph.page, is_complete=graph.is_complete)
             raise
+        page = graph.page.noted(graph.search.note_on(symbol))
         if len(targets) == 1:
-            return answer(targets[0], graph.page)
+            return answer(targets[0], page)
         counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
         if is_pattern(symbol) or len({bare_key(target.name) for target in targets}) == 1:
-            return render_each(targets, counts, symbol, answer, page=graph.page)
-        return render_candidates(targets, counts, symbol, page=graph.page)
+            return render_each(targets, counts, symbol, answer, page=page)
+        return render_candidates(targets, counts, symbol, page=page)
 
     def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
         notes = freshness.notes_about("graph")

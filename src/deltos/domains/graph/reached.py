@@ -1,0 +1,155 @@
+"""Definitions under names that they are not defined by: `flask.url_for`, which flask re-exports, and `Flask.route`,
+which Flask inherits. Says through what they are reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.declared.facts import SourceInterface
+from deltos.domains.graph.facts import StoredFacts
+from deltos.domains.graph.query import ends_with, module_name, qualified_name
+from deltos.store.symbols import bare_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.domains.graph.source import Source
+    from deltos.store.graph import Graph, ReferenceRow
+    from deltos.store.symbols import Symbol
+
+_TYPES = frozenset({"class", "interface", "type", "enum", "module", "component"})
+_MOST_BASES = 200  # of one class, all levels together
+_MOST_MODULES = 20  # that one prefix may mean
+_MOST_STEPS = 8  # prefixes that are looked at, and modules that one re-exports from
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Definitions, and the type or module through which a dotted name means them."""
+
+    symbols: tuple[Symbol, ...] = ()
+    through: str = ""
+
+
+class ReachedNames:
+    """Finds what a dotted name means that no definition has."""
+
+    def __init__(self, reader: Graph, source: Source) -> None:
+        self._reader = reader
+        self._source = source
+        self._facts = StoredFacts(reader.facts(), reader.languages())
+
+    def find(self, name: str) -> Reached:
+        """What is meant: a member of a base of the type before the last dot, or what a module re-exports."""
+        owner, _, last = name.rpartition(".")
+        if not owner or owner.count(".") > _MOST_STEPS:
+            return Reached()
+        return self._exported(owner, last) or self._inherited(owner, last) or Reached()
+
+    def members(self, owner: str) -> dict[str, Symbol]:
+        """The members of a type and of its bases by name, nearest first."""
+        found: dict[str, Symbol] = {}
+        for base in self._with_bases(self._types(owner)):
+            for row in self._reader.symbols_in(base.path):
+                if row.key.rpartition(".")[0] == base.key:
+                    found.setdefault(row.name, row)
+        return found
+
+    # --- inheritance
+
+    def _types(self, name: str) -> list[Symbol]:
+        rows = self._reader.symbols_named(name.rpartition(".")[2])
+        found = [row for row in rows if row.kind in _TYPES and ends_with(qualified_name(row), name)]
+        if found or "." not in name:
+            return found
+        return [row for row in self.find(name).symbols if row.kind in _TYPES]
+
+    def _inherited(self, owner: str, last: str) -> Reached | None:
+        named = self._reader.symbols_named(last)
+        for base in self._with_bases(self._types(owner)) if named else ():
+            found = [row for row in named if _is_member(row, base)]
+            if found:
+                return Reached(tuple(found), f"{owner} has it from {base.label} {base.path}:{base.line}")
+        return None
+
+    def _with_bases(self, types: Sequence[Symbol]) -> list[Symbol]:
+        """Types and what they inherit from or embed, level by level."""
+        found = {row.node_id: row for row in types}
+        level = list(types)
+        while level and len(found) < _MOST_BASES:
+            bases = {row.node_id: row for each in level for row in self._bases(each) if row.node_id not in found}
+            found |= bases
+            level = list(bases.values())
+        return list(found.values())
+
+    def _bases(self, row: Symbol) -> Iterable[Symbol]:
+        if row.path.endswith(".go"):
+            return self._embedded(row)
+        edges = [edge for edge in self._reader.outgoing(row.path, [row.node_id]) if edge.kind == "inherit"]
+        return self._reader.symbols(edge.target_id for edge in edges if edge.certain).values()
+
+    def _embedded(self, row: Symbol) -> list[Symbol]:
+        """The types that a struct of Go embeds, as far as its package defines them."""
+        interface = self._facts.interface(row.path)
+        scope = interface.scopes.get(row.key) if isinstance(interface, SourceInterface) else None
+        names = [base.lstrip("*&").partition("<")[0].rpartition(".")[2] for base in scope.bases] if scope else []
+        found = [each for name in names for each in self._reader.symbols_named(name) if each.kind in _TYPES]
+        return [each for each in found if _folder(each.path) == _folder(row.path)] or found
+
+    # --- modules
+
+    def _exported(self, owner: str, last: str) -> Reached | None:
+        for path in self._modules(owner):
+            if found := self._brought(path, last):
+                return Reached(tuple(found), f"{path} brings it in")
+        return None
+
+    def _modules(self, name: str) -> list[str]:
+        """The files that a dotted name may mean, those with the shortest paths first."""
+        found = [path for path in self._reader.paths() if any(ends_with(each, name) for each in _module_names(path))]
+        return sorted(found, key=lambda path: (path.count("/"), path))[:_MOST_MODULES]
+
+    def _brought(self, path: str, name: str) -> list[Symbol]:
+        """What a file imports at its top under a name, also from modules of which it takes all that they have."""
+        seen, pending = {path}, [path]
+        while pending and len(seen) <= _MOST_STEPS:
+            node_id = self._reader.module_node(current := pending.pop(0))
+            rows = self._reader.outgoing(current, [node_id]) if node_id is not None else []
+            targets = [row.target_id for row in rows if row.kind == "import" and row.certain]
+            found = [row for row in self._reader.symbols(targets).values() if row.name == name]
+            if found:
+                return found
+            for file in [path for path in self._taken_whole(rows) if path not in seen]:
+                if found := [row for row in self._reader.symbols_in(file) if row.key == name]:
+                    return found
+                seen.add(file)
+                pending.append(file)
+        return []
+
+    def _taken_whole(self, rows: Sequence[ReferenceRow]) -> list[str]:
+        """The files of which an import takes all: `from .task import *`, `pub use task::*`."""
+        files = self._reader.nodes(row.target_id for row in rows if row.kind == "import" and row.certain)
+        imports = [(row.path, row.line, files[row.target_id]) for row in rows if row.target_id in files]
+        whole = [(path, line, place) for path, line, (place, key) in imports if not key]
+        texts = self._source.lines((path, line) for path, line, _ in whole)
+        return [place for path, line, place in whole if "*" in texts.get((path, line), "")]
+
+
+def _is_member(row: Symbol, owner: Symbol) -> bool:
+    """Whether a definition is a member of a type; in Go it may stand in another file of the package."""
+    if bare_key(row.key).rpartition(".")[0] != bare_key(owner.key):
+        return False
+    return row.path == owner.path or (row.path.endswith(".go") and _folder(row.path) == _folder(owner.path))
+
+
+def _module_names(path: str) -> list[str]:
+    """A file as a dotted name; one of Rust also as its crate has it: `tokio/src/lib.rs` is `tokio`."""
+    name = module_name(path)
+    if not path.endswith(".rs"):
+        return [name]
+    return [name, f".{name}.".replace(".src.", ".", 1).removesuffix(".").removesuffix(".lib").removeprefix(".")]
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]

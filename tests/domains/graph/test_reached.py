@@ -1,0 +1,86 @@
+"""Names under which a definition is known but not defined: re-exported, inherited, embedded; files given as symbols."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.errors import NotFound
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    from tests.domains.graph.small_project import SmallProject
+
+FILES = {
+    "src/shop/__init__.py": "from .urls import url_for as url_for\nfrom .web import *\nfrom . import config\n",
+    "src/shop/urls.py": "def url_for(name):\n    pass\n",
+    "src/shop/config.py": "from os import path\nfrom .hidden import secret\n",
+    "src/shop/hidden.py": "def secret():\n    pass\n",
+    "src/shop/web.py": "from .base import Scaffold\n\n\nclass Shop(Scaffold):\n    def run(self):\n        pass\n",
+    "src/shop/base.py": "class Root:\n    def close(self):\n        pass\n\n\n"
+    "class Scaffold(Root):\n    def route(self):\n        pass\n",
+    "go.mod": "module example.com/g\n",
+    "g/engine.go": "package g\n\ntype Engine struct {\n\tGroup\n\tname string\n}\n",
+    "g/group.go": "package g\n\ntype Group struct{}\n",
+    "g/verbs.go": "package g\n\nfunc (group *Group) Get() {}\n",
+    "crate/src/lib.rs": "pub mod task;\npub use task::spawn;\n",
+    "crate/src/task.rs": "pub fn spawn() {}\n",
+    "index.d.ts": "export class Axios {\n  request(): void;\n}\n",
+    "index.d.cts": "export class Axios {\n  request(): void;\n}\n",
+}
+
+
+@pytest.fixture
+def desk(project: SmallProject) -> Desk:
+    project.write(FILES).index()
+    return Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place", "through"),
+    [
+        ("shop.url_for", "src/shop/urls.py:1", "src/shop/__init__.py brings it in"),
+        ("shop.Shop", "src/shop/web.py:4", "src/shop/__init__.py brings it in"),
+        ("Shop.route", "src/shop/base.py:7", "Shop has it from Scaffold src/shop/base.py:6"),
+        ("shop.Shop.close", "src/shop/base.py:2", "shop.Shop has it from Root src/shop/base.py:1"),
+        ("Engine.Get", "g/verbs.go:3", "Engine has it from Group g/group.go:3"),
+        ("crate::spawn", "crate/src/task.rs:1", "crate/src/lib.rs brings it in"),
+    ],
+)
+def test_a_name_reaches_its_definition_and_says_through_what(desk: Desk, symbol: str, place: str, through: str) -> None:
+    for tool in ("find_symbol", "find_references", "get_context", "get_impact"):
+        text = desk.call(tool, symbol=symbol).text
+        assert f" {place}-" in text, tool
+        assert through in text, tool
+
+
+def test_a_name_that_is_defined_where_it_says_has_no_note(desk: Desk) -> None:
+    assert "Note" not in desk.call("find_symbol", symbol="Shop.run").text
+
+
+@pytest.mark.parametrize("symbol", ["shop.secret", "Shop.nothing", "shop.path"])
+def test_what_is_not_brought_in_is_not_found(desk: Desk, symbol: str) -> None:
+    with pytest.raises(NotFound):
+        desk.call("find_symbol", symbol=symbol)
+
+
+def test_near_names_of_a_member_keep_its_class(desk: Desk) -> None:
+    with pytest.raises(NotFound) as raised:
+        desk.call("find_symbol", symbol="Shop.rote")
+    assert raised.value.hint == "Did you mean: Scaffold.route?"
+
+
+def test_a_file_in_place_of_a_symbol_is_a_module_or_said_to_be_gone(desk: Desk) -> None:
+    assert "src/shop/__init__.py" in desk.call("find_references", symbol="src/shop/urls.py").text
+    with pytest.raises(NotFound, match="is a file, not a symbol"):
+        desk.call("find_symbol", symbol="src/shop/urls.py")
+    with pytest.raises(NotFound, match=r"No file 'src/shop/views\.py'"):
+        desk.call("get_context", symbol="src/shop/views.py")
+
+
+def test_candidates_of_the_same_name_are_told_apart_by_their_places(project: SmallProject) -> None:
+    project.write({"a/one.ts": "export class Axios {\n  request(): void {}\n}\n"}).write(FILES).index()
+    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    text = desk.call("get_context", symbol="Axios.request").text
+    assert "Ask again with the place, such as " in text
