@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltos.domains.graph.cycles import components, find_cycles
+from deltos.domains.graph.page import BudgetedLines
+from deltos.domains.graph.render import render_cycles
 from deltos.store.graph import ImportRow
 
 
@@ -48,10 +50,14 @@ def test_each_component_is_shown_in_the_strictest_mode_it_exists_in() -> None:
 
 def test_a_component_that_grows_with_type_imports_is_shown_again() -> None:
     found = find_cycles(imports("a b", "b a", "b c", "c a type"))
-    assert [(component.mode, component.files) for component in found] == [
-        ("runtime", ("a", "b")),
-        ("type", ("a", "b", "c")),
+    assert [(component.mode, component.files, component.cycle) for component in found] == [
+        ("runtime", ("a", "b"), ("a", "b")),
+        ("type", ("a", "b", "c"), ("c", "a", "b")),
     ]
+    assert found[1].known == {"a", "b"}
+    text = render_cycles(found, 3, page=BudgetedLines(token_budget=1_000)).text
+    assert text.startswith("1 circular component: 1 at run time, 0 type-only")
+    assert "type-only, 3 files, 2 of them above: c -> a -> b -> c" in text
 
 
 def test_a_chain_of_thousands_is_no_recursion() -> None:

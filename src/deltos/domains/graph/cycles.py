@@ -22,25 +22,56 @@ MOST_STARTS = 300
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Files that import each other, and one shortest way around; the cycle's first file is not repeated at its end."""
+    """Files that import each other, and one shortest way around; the cycle's first file is not repeated at its end.
+
+    `known` are those of its files that a stricter mode has in components of their own, which grow together here.
+    """
 
     mode: str
     files: tuple[str, ...]
     cycle: tuple[str, ...]
+    known: frozenset[str] = frozenset()
 
 
 def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
-    """All components, those at run time first; one that a stricter mode has already shown is not repeated."""
+    """All components, those at run time first; one that a stricter mode has already shown is not repeated, and one that
+    grew is shown by a cycle that the stricter mode does not have."""
     rows = [row for row in imports if row.path != row.target and not _is_own_submodule(row.path, row.target)]
     found: list[Component] = []
     shown: set[tuple[str, ...]] = set()
+    in_cycles: set[str] = set()
+    stricter: Graph = {}
     for mode, taking_part in MODES:
         graph = _graph(row for row in rows if row.mode in taking_part)
-        for files in components(graph):
-            if files not in shown:
-                shown.add(files)
-                found.append(Component(mode, files, shortest_cycle(graph, files)))
+        new = [files for files in components(graph) if files not in shown]
+        for files in new:
+            known = in_cycles & set(files)
+            cycle = _new_cycle(graph, stricter, files) if known else shortest_cycle(graph, files)
+            found.append(Component(mode, files, cycle, frozenset(known)))
+        shown.update(new)
+        in_cycles.update(path for files in new for path in files)
+        stricter = graph
     return found
+
+
+def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str, ...]:
+    """A short cycle with an import that the stricter mode does not have."""
+    inside = set(files)
+    new = [
+        (path, target)
+        for path in files
+        for target in graph[path]
+        if target in inside and target not in stricter.get(path, ())
+    ]
+    best: tuple[str, ...] = ()
+    for path, target in new[:MOST_STARTS]:
+        # the way back to the file, begun with the new import alone
+        narrowed = {**graph, path: [target]} if len(graph[path]) > 1 else graph
+        cycle = _cycle_through(narrowed, path, inside, shorter_than=len(best) or len(files) + 1)
+        best = cycle or best
+        if len(best) == 2:
+            break
+    return best
 
 
 def _is_own_submodule(path: str, target: str) -> bool:

@@ -327,21 +327,25 @@ def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines,
 def render_cycles(found: Sequence[Component], files: int, *, page: BudgetedLines) -> Answer:
     """Components with one shortest cycle each, by when they take effect."""
     lines = [Piece(_component(component)) for component in found]
-    by_mode = [f"{sum(component.mode == mode for component in found)} {name}" for mode, name in _MODE_NAMES.items()]
+    apart = [component for component in found if not component.known]
+    by_mode = [f"{sum(component.mode == mode for component in apart)} {name}" for mode, name in _MODE_NAMES.items()]
+    growing = len(found) - len(apart)
 
     def header(shown: int) -> str:
         if not found:
             return f"No circular imports among {counted(files, 'file')} (at run time, type-only, deferred)."
         cut = f"{cut_line(shown, len(found), len(found), 'components')}\n" if shown < len(found) else ""
-        return f"{cut}{counted(len(found), 'circular component')}: {', '.join(by_mode)}"
+        grown = f"; larger with imports of another mode: {growing}" if growing else ""
+        return f"{cut}{counted(len(apart), 'circular component')}: {', '.join(by_mode)}{grown}"
 
     return page.answer(header, lines)
 
 
 def _component(component: Component) -> str:
     way = " -> ".join([*component.cycle, component.cycle[0]])
-    rest = [path for path in component.files if path not in component.cycle]
-    lines = [f"{_MODE_NAMES[component.mode]}, {len(component.files)} files: {way}"]
+    rest = [path for path in component.files if path not in component.cycle and path not in component.known]
+    known = f", {len(component.known)} of them above" if component.known else ""
+    lines = [f"{_MODE_NAMES[component.mode]}, {len(component.files)} files{known}: {way}"]
     if rest:
         more = f" and {len(rest) - _FILES_SHOWN} more" if len(rest) > _FILES_SHOWN else ""
         lines.append(f"  also: {', '.join(rest[:_FILES_SHOWN])}{more}")
