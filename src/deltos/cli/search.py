@@ -44,7 +44,8 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _search(arguments: argparse.Namespace) -> int:
-    if not arguments.query and not arguments.batch:
+    is_filtered = arguments.kind or arguments.since or arguments.until or arguments.tag
+    if not arguments.query and not arguments.batch and not is_filtered:
         raise BadArgument("There is no query", hint='Try: deltos search "how do I configure logging"')
     with opened_app() as app:
         if arguments.batch:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.code.paths import is_prose
+from deltos.domains.history.words import SAME_CHANGE, numbers_in, share_of_number
 from deltos.ranking import load_ranker
 from deltos.text.identifiers import last_part
 from deltos.text.mentions import has_word
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from deltos.federation.intent import Intent
-    from deltos.federation.model import Hit
+    from deltos.federation.model import Hit, ProviderResults
 
     Compare = Callable[[str, Sequence[str]], list[float]]
 
@@ -35,6 +36,8 @@ _READ_CHARACTERS = 3_000
 _NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
 # Where the best hit lacks more than this share of the question, meaning counts as well.
 _USUALLY_LACKING = 0.5
+_LISTED_SCORE = 2.0  # of what is asked for as such: surely what is meant
+_LACKING_VERSION = 0.25  # what is left of a chance without the version that is asked for
 _STEP = 0.99  # keeps scores strictly falling down a provider's list
 
 
@@ -62,10 +65,15 @@ class RankedHit:
     score: float
     covered: float
     near: float = 0.0
+    of_version: float = 1.0
 
     @property
     def confidence(self) -> float:
-        """The chance that the hit answers, in every list alike: benchmarks/calibration.py."""
+        """The chance that the hit answers, in every list alike: benchmarks/calibration.py. What lacks the version that
+        a question about the past names (`of_version` below 1) hardly does."""
+        return self._chance() * (_LACKING_VERSION + (1 - _LACKING_VERSION) * self.of_version)
+
+    def _chance(self) -> float:
         fitted = _calibration()
         evidence = fitted["score"] * self.score + fitted["covered"] * self.covered + fitted["near"] * self.near
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, fitted["intercept"] + evidence))))
@@ -89,15 +97,23 @@ def rank_all(
     found: Sequence[Sequence[Hit]], query: str, intent: Intent, compare: Compare | None = None
 ) -> list[RankedHit]:
     """All hits that have something to do with the question, best first; providers keep their order."""
-    asked = _Question(query, [hit for hits in found for hit in hits], compare)
+    asked = _Question(query, [hit for hits in found for hit in hits], intent, compare)
     lists = (_in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits)
-    every = sorted((ranked for hits in lists for ranked in hits), key=lambda ranked: -ranked.score)
+    every = sorted(
+        (ranked for hits in lists for ranked in hits), key=lambda ranked: (not ranked.of_version, -ranked.score)
+    )
     return _without_noise(every)
+
+
+def as_listed(results: ProviderResults) -> list[RankedHit]:
+    """Hits that are asked for as such, in their order; those that stand in for what there is not answer nothing."""
+    score, covered = (0.0, 0.0) if results.is_beside else (_LISTED_SCORE, 1.0)
+    return [RankedHit(hit, score, covered) for hit in results.hits]
 
 
 def in_order(hits: Sequence[Hit], query: str, intent: Intent, compare: Compare | None = None) -> list[RankedHit]:
     """One provider's hits in its own order, scored as all are."""
-    asked = _Question(query, hits, compare)
+    asked = _Question(query, hits, intent, compare)
     return _in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits])
 
 
@@ -126,7 +142,8 @@ def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
         near_alone=asked.nearness(hit),
     )
     score = load_ranker(WEIGHTS_FILE, HitFeatures._fields).score(features)
-    return RankedHit(hit, score, 1.0 if is_name and (defines or mentions) else covered, features.near_alone)
+    covered = 1.0 if is_name and (defines or mentions) else covered
+    return RankedHit(hit, score, covered, features.near_alone, of_version=asked.of_version(hit))
 
 
 def _nature(hit: Hit) -> str:
@@ -170,10 +187,11 @@ class _Question:
     """The words of a question, each weighed by how few of the candidates have it, and how near they are in meaning
     where words are lacking."""
 
-    def __init__(self, query: str, candidates: Sequence[Hit], compare: Compare | None = None) -> None:
+    def __init__(self, query: str, candidates: Sequence[Hit], intent: Intent, compare: Compare | None = None) -> None:
         asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
         self._terms = dict.fromkeys(shared_words().of(" ".join(asked)).split())
-        self._said = {hit.id: self._terms_in(f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
+        self._numbers = numbers_in(query) if intent.towards("commit") > 0 else []
+        self._said = {hit.id: self._terms_in(hit, f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
         counts = Counter(term for terms in self._said.values() for term in terms)
         known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
         # A word that no candidate has does not order them, but lowers what all of them cover: it gets the mean weight.
@@ -198,10 +216,18 @@ class _Question:
 
     def covered_by_title(self, hit: Hit) -> float:
         """The share of the question that its title alone has words for."""
-        return self._weigh(self._terms_in(hit.title))
+        return self._weigh(self._terms_in(hit, hit.title))
 
-    def _terms_in(self, text: str) -> set[str]:
-        return self._terms.keys() & set(shared_words().of(text).split())
+    def of_version(self, hit: Hit) -> float:
+        """How far a candidate speaks of the version that a question about the past names; 1 where it names none."""
+        said = hit.text[:_READ_CHARACTERS]
+        return min((share_of_number(said, number) for number in self._numbers), default=1.0)
+
+    def _terms_in(self, hit: Hit, text: str) -> set[str]:
+        said = set(shared_words().of(text).split())
+        if hit.kind != "commit":
+            return self._terms.keys() & said
+        return {term for term in self._terms if not said.isdisjoint(SAME_CHANGE.get(term, (term,)))}
 
     def _weigh(self, terms: Iterable[str]) -> float:
         return sum(self._weights[term] for term in terms) / self._total

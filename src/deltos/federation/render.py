@@ -27,6 +27,7 @@ _NEXT = "fetch(id) shows the full text"
 _NEXT_OF_OBSERVATIONS = f"{_NEXT}; timeline(around=obs id) what came before and after"
 _BY_BUDGET = "the token budget is full: narrow the query or the scope"
 _BY_LIMIT = "raise limit for more"
+_AT_MOST = "the most at a time: narrow the query or the scope"
 _BY_CHANCE = "the others are far less likely: limit={limit} lists them"
 _FAR_LESS = 10  # so many times less likely than the best: read in vain
 _WORTH_LEAVING_OUT = 2  # one line costs hardly more than to say that it was left out
@@ -59,8 +60,11 @@ def search_answer(
     while len(compact_json(answer)) > room and len(lines) > 1:
         lines.pop()
     truncated = len(lines) < listed
-    if truncated or len(lines) < found.total or found.total_is_least:
-        by_chance = _BY_CHANCE.format(limit=MAX_RESULTS) if likely < len(chances) else _BY_LIMIT
+    is_most = len(lines) >= MAX_RESULTS
+    # Providers were asked for as many as can be listed: where fewer are left, a higher limit shows no more.
+    if truncated or len(lines) < found.total or (found.total_is_least and is_most):
+        by_limit = _AT_MOST if is_most else _BY_LIMIT
+        by_chance = _BY_CHANCE.format(limit=MAX_RESULTS) if likely < len(chances) else by_limit
         how = _BY_BUDGET if truncated else by_chance
         cut_line = shown_of(len(lines), found.total, "results", how, is_least=found.total_is_least)
         answer = {"showing": cut_line, **answer}

@@ -10,7 +10,7 @@ from deltos.federation.belonging import note_of_others
 from deltos.federation.filters import COMMIT, FILTERED_KINDS
 from deltos.federation.intent import intent_of
 from deltos.federation.model import ProviderResults
-from deltos.federation.rank import RankedHit, first_of, in_order, rank_all
+from deltos.federation.rank import RankedHit, as_listed, first_of, in_order, rank_all
 from deltos.model import NO_FILTERS
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ MAX_RESULTS = 20
 NOT_FILTERED = "Not searched, as kind, since, until and tag do not apply"  # begins the note about what has none of them
 # A best result below it rarely answers; 3 of the 77 goldens of tests/relevance, which all have an answer, are below.
 WEAK_CONFIDENCE = 0.3
+_EVERY_COMMIT = "commits"  # what a search without words lists, within its filters
 _SPOKEN = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
 
 
@@ -62,11 +63,20 @@ class Federation:
         providers, left_out = _with_filters(providers, asked.filters)
         query = asked.query.replace("\0", " ").strip()[:LONGEST_QUERY]
         if not query:
-            raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
+            providers = [provider for provider in providers if provider.kind == COMMIT]
+            if asked.filters == NO_FILTERS or not providers:
+                raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
+            query = _EVERY_COMMIT
         wider = replace(asked, query=query, limit=MAX_RESULTS)
         findings = self._ask(providers, wider, toolsets)
         lists = _without_twins([each.hits for each in findings])
-        if [provider.kind for provider in providers] == ["obs"]:
+        if listed := [each for each in findings if each.is_list]:
+            memories = rank_all(
+                [hits for hits in lists if hits[0].kind == "obs"], query, intent_of(query), self._compare
+            )
+            beside = [ranked for ranked in memories if ranked.confidence >= WEAK_CONFIDENCE]
+            every = [*(each for results in listed for each in as_listed(results)), *beside]
+        elif [provider.kind for provider in providers] == ["obs"]:
             every = [ranked for hits in lists for ranked in in_order(hits, query, intent_of(query), self._compare)]
         else:
             every = rank_all(lists, query, intent_of(query), self._compare)
@@ -74,16 +84,10 @@ class Federation:
         return FederatedResults(
             ranked,
             total=len(every),
-            total_is_least=any(each.total > len(each.hits) for each in findings),
+            total_is_least=any(each.total > len(each.hits) for each in listed or findings),
             kinds=tuple(provider.kind for provider in providers),
             searched=tuple(each.searched for each in findings if each.searched),
-            notes=(
-                *_weakness(ranked),
-                *left_out,
-                *(note for each in findings for note in each.notes),
-                # Only where nothing answers well: else it is read in vain with every answer.
-                *(() if _answers(ranked) else note_of_others([name for each in findings for name in each.elsewhere])),
-            ),
+            notes=(*_weakness(ranked), *left_out, *_said_of(findings, ranked)),
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
@@ -132,6 +136,15 @@ def _weakness(ranked: Sequence[RankedHit]) -> tuple[str, ...]:
         return ()
     best = f"even the best result has a score of {ranked[0].confidence:.2f} of 1"
     return (f"A weak match: {best}, perhaps nothing here answers. Try other words or a name.",)
+
+
+def _said_of(findings: Sequence[ProviderResults], ranked: Sequence[RankedHit]) -> list[str]:
+    """What the providers have to say of their results; what they lack unless memory answers all the same; and what was
+    not looked into where nothing answers well: else it is read in vain with every answer."""
+    remembered = _answers(ranked) and ranked[0].hit.kind == "obs"
+    lacks = [each.lack for each in findings if each.lack and not remembered]
+    elsewhere = [] if _answers(ranked) else [name for each in findings for name in each.elsewhere]
+    return [*lacks, *(note for each in findings for note in each.notes), *note_of_others(elsewhere)]
 
 
 def _name(provider: Provider) -> str:

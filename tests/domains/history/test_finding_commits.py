@@ -12,7 +12,8 @@ import pytest
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.history.query import parse_query
-from deltos.errors import NotFound
+from deltos.domains.history.words import share_of_number
+from deltos.errors import BadArgument, NotFound
 from tests.calling import Desk
 from tests.domains.history.pasts import START, begin, commit
 from tests.repositories import git
@@ -154,3 +155,99 @@ def test_words_of_time_are_no_words_of_the_commit() -> None:
     query = parse_query("what changed in the parser last week", datetime.fromtimestamp(START, UTC))
     assert (query.words, len(query.spans)) == (("parser",), 1)
     assert parse_query("drop Python 3.8", datetime.fromtimestamp(START, UTC)).words == ("drop", "python", "3p8")
+
+
+@pytest.mark.parametrize(
+    ("question", "filters", "subjects"),
+    [
+        ("latest commit", {"limit": 2}, ["Explain the shop", "New rates 2"]),
+        ("show me the last commits", {"limit": 2}, ["Explain the shop", "New rates 2"]),
+        ("what changed recently", {"limit": 1}, ["Explain the shop"]),
+        ("what changed in October 2020", {}, ["Charge a second time when the bank stays silent"]),
+        ("commits", {"since": "2020-12-03"}, ["Explain the shop", "New rates 2", "New rates 1"]),
+        ("commits", {"since": "2020-12-03", "until": "2020-12-04"}, ["New rates 2", "New rates 1"]),
+        ("", {"since": "2020-12-03", "until": "2020-12-03"}, ["New rates 1"]),
+    ],
+)
+def test_commits_are_listed_by_their_time(
+    desk: Desk, question: str, filters: dict[str, object], subjects: list[str]
+) -> None:
+    results = desk.data("search", query=question, **filters)["results"]
+    assert [result["title"].partition(": ")[2].rpartition(" (")[0] for result in results] == subjects
+    assert all(result["score"] > 0.9 for result in results)
+
+
+@pytest.mark.parametrize(
+    ("question", "filters"),
+    [("what changed today", {}), ("what changed last week", {}), ("commits", {"since": "today"})],
+)
+def test_a_time_without_commits_is_said_with_the_last_one_there_is(
+    desk: Desk, question: str, filters: dict[str, object]
+) -> None:
+    found = desk.data("search", query=question, **filters)
+    assert "Note: no commits then; the last is of 2020-12-22." in found["notes"]
+    assert [result["title"] for result in found["results"]] == ["2020-12-22 Ada: Explain the shop (1 file)"]
+    assert found["results"][0]["score"] < 0.3
+
+
+def test_a_search_without_words_or_filters_is_refused(desk: Desk) -> None:
+    with pytest.raises(BadArgument, match="The query is empty"):
+        desk.call("search", query="")
+    with pytest.raises(BadArgument, match="The query is empty"):
+        desk.call("search", query="", kind="decision")
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+    root = begin(tmp_path_factory.mktemp("versions") / "shop")
+    commit(root, "Begin the shop", {"a.py": "x = 1\n"})
+    for number, version in enumerate(("3.5", "3.6", "3.7")):
+        commit(root, f"drop python {version} support", {"tox.ini": version}, day=100 + number)
+    commit(root, "Remove Python 2.6 and 3.3 everywhere (#2583)", {"tox.ini": "2"}, day=50)
+    with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
+        app.domains.projects.at(root).index()
+        app.domains.projects.at(root).catch_up()
+        yield Desk(app.tools(), root)
+
+
+def test_only_a_commit_of_the_version_that_is_asked_for_is_told_with_confidence(versions: Desk) -> None:
+    scores = {
+        result["title"].partition(": ")[2]: result["score"]
+        for result in versions.data("search", query="when did we drop Python 2.6 support")["results"]
+    }
+    right, *others = scores
+    assert right.startswith("Remove Python 2.6 and 3.3 everywhere")
+    assert scores[right] > 0.6
+    assert all(scores[other] < 0.3 for other in others)
+    for question in ("when did we drop python 2 support", "when was python 2 dropped"):
+        assert "Remove Python 2.6" in str(first(versions, question)["title"])
+    for version in ("3.8", "2583", "25"):
+        found = versions.data("search", query=f"when did we drop python {version} support")
+        assert any("A weak match" in note for note in found["notes"]), version
+
+
+def test_a_folder_without_history_says_so_to_a_question_about_the_past(tmp_path: Path, workers: Workers) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "a.py").write_text("def drop_python():\n    return 307 or 308\n")
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+        desk = Desk(app.tools(), tmp_path / "plain")
+        found = desk.data("search", query="when did we drop python 3.7")
+        assert any("no history here" in note for note in found["notes"])
+        assert all(result["score"] < 0.3 for result in found["results"])
+        assert "no history here" not in desk.call("search", query="where is python dropped").text
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "share"),
+    [
+        ("drop Python 2.6", "2.6", 1.0),
+        ("drop Python 2.6.1", "2.6", 0.7),
+        ("drop Python 2.6", "2", 0.7),
+        ("drop py2 and v3", "3", 1.0),
+        ("drop py27", "2", 0.0),
+        ("see #2 on 2020-02-2 at 2:30", "2", 0.0),
+        ("drop Python 12.6", "2.6", 0.0),
+    ],
+)
+def test_a_text_speaks_of_a_version(text: str, number: str, share: float) -> None:
+    assert share_of_number(text, number) == share

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.history.words import SAME_CHANGE, words_of
+from deltos.domains.history.words import SAME_CHANGE, numbers_in, words_of, words_of_number
 from deltos.text.dates import spoken_spans
-from deltos.text.stop_words import QUESTION_WORDS
+from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import plain_words, unique
 
 if TYPE_CHECKING:
@@ -25,20 +25,27 @@ _TIME_WORDS = frozenset(
 _ANY_COMMIT = frozenset(
     "commit commits committed change changes changed happen happened history log did done work worked new".split()
 )
+# Words of a question that is for commits as such, and of one that wants the newest of them.
+_COMMIT_NOUNS = frozenset("commit commits committed change changes changed history log git".split())
+_NEWEST_WORDS = frozenset("latest newest recent recently last most list give see me all".split())
 MOST_TERMS = 24
+_MOST_NUMBERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
     """Index words, for each those that mean the same, and spans of time in seconds (from, up to).
 
-    `wants_first`: what is asked for is how something began, so the first of several commits answers.
+    `wants_first`: what is asked for is how something began, so the first of several commits answers. `lists`: commits
+    are asked for by their time alone. `numbers` are versions that what answers has to speak of.
     """
 
     words: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     spans: tuple[tuple[int, int], ...]
     wants_first: bool = False
+    lists: bool = False
+    numbers: tuple[str, ...] = ()
 
     @property
     def meanings(self) -> list[str]:
@@ -49,14 +56,36 @@ class HistoryQuery:
 def parse_query(text: str, now: datetime) -> HistoryQuery:
     """The words of a question that can tell one commit from another, and its times."""
     spans = tuple((span.start // _MICROSECONDS, span.end // _MICROSECONDS) for span in spoken_spans(text, now))
+    if _lists_commits(text, has_spans=bool(spans)):
+        return HistoryQuery((), (), spans, lists=True)
     left_out = QUESTION_WORDS | _ANY_COMMIT | (_TIME_WORDS if spans else frozenset())
     kept = text
     if spans or any(word.lower() in left_out for word in plain_words(text)):
         kept = " ".join(word for word in text.split() if not _is_left_out(word, left_out, has_spans=bool(spans)))
     terms = unique(words_of(kept).split())[:MOST_TERMS]
-    groups = tuple(dict.fromkeys(SAME_CHANGE.get(term, (term,)) for term in terms))
+    numbers = tuple(numbers_in(kept))[:_MOST_NUMBERS]
+    versions = [words_of_number(number, _word_before(number, kept)) for number in numbers]
+    of_versions = {word for group in versions for word in group}
+    groups = (*(SAME_CHANGE.get(term, (term,)) for term in terms if term not in of_versions), *versions)
     asks_when = text.lower().lstrip().startswith(("when ", "since when ", "who "))
-    return HistoryQuery(tuple(terms), groups, spans, wants_first=asks_when and SAME_CHANGE["add"] in groups)
+    wants_first = asks_when and SAME_CHANGE["add"] in groups
+    return HistoryQuery(tuple(terms), tuple(dict.fromkeys(groups)), spans, wants_first=wants_first, numbers=numbers)
+
+
+def _lists_commits(text: str, *, has_spans: bool) -> bool:
+    """Whether a question is for commits, and has no word that tells one from another."""
+    words = [word.lower() for word in plain_words(text)]
+    said = QUESTION_WORDS | STOP_WORDS | _ANY_COMMIT | _COMMIT_NOUNS | _NEWEST_WORDS
+    said |= _TIME_WORDS if has_spans else frozenset()
+    return not _COMMIT_NOUNS.isdisjoint(words) and all(word in said or word.isdecimal() for word in words)
+
+
+def _word_before(number: str, text: str) -> str:
+    """The word that stands before a number, in lower case."""
+    words = text.split()
+    places = [place for place, word in enumerate(words) if number in word]
+    before = words[places[0] - 1].lower() if places and places[0] else ""
+    return before if before.isalpha() else ""
 
 
 def _is_left_out(word: str, left_out: frozenset[str], *, has_spans: bool) -> bool:

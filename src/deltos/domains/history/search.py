@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.history.query import parse_query
-from deltos.domains.history.words import words_of
+from deltos.domains.history.words import share_of_number, words_of
 from deltos.model import NO_FILTERS
 from deltos.store.history import CommitMatch
 from deltos.text.rarity import idf
@@ -33,6 +33,7 @@ _BODY_READ = 600  # characters of a message that count for how much of the quest
 _HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
 # Hand-set on questions about this project, Django and Rails: what speaks for a commit.
 _BY_WORDS, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.3, 0.12, -0.15
+_NUMBERED = 0.6  # for a commit that speaks of the version that is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,13 @@ class CommitHit:
 
 @dataclass(frozen=True, slots=True)
 class FoundCommits:
-    """The best commits, among how many that match."""
+    """The best commits, among how many that match; `is_list` where they were asked for by their time alone,
+    `is_elsewhen` where there are none of that time and the last one is told instead."""
 
     hits: tuple[CommitHit, ...]
     matching: int
+    is_list: bool = False
+    is_elsewhen: bool = False
 
 
 def search_commits(
@@ -69,8 +73,15 @@ def search_commits_across(
     with ExitStack() as snapshots:
         for history in histories:
             snapshots.enter_context(history.snapshot())
+        if query.lists and not filters.tag:
+            spans = query.spans or ([_seconds(filters)] if filters != NO_FILTERS else [])
+            scored = _newest(histories, spans, limit + 1)
+            is_elsewhen = not scored
+            scored = scored or _newest(histories, (), 1)
+            hits = _with_paths(histories, scored[:limit])
+            return FoundCommits(tuple(hits), len(scored), is_list=True, is_elsewhen=is_elsewhen)
         if filters == NO_FILTERS and not query.groups:
-            scored = _newest(histories, query, limit) if query.spans else []
+            scored = _newest(histories, query.spans, limit) if query.spans else []
         else:
             searchers = _searchers(histories, query, words_of(filters.tag).split())
             if filters != NO_FILTERS:
@@ -84,12 +95,8 @@ def search_commits_across(
     return FoundCommits(tuple(hits), len(scored))
 
 
-def _newest(histories: Sequence[History], query: HistoryQuery, limit: int) -> list[_Scored]:
-    rows = [
-        (row, number)
-        for number, history in enumerate(histories)
-        for row in history.commits_in(query.spans, limit=limit)
-    ]
+def _newest(histories: Sequence[History], spans: Sequence[tuple[int, int]], limit: int) -> list[_Scored]:
+    rows = [(row, number) for number, history in enumerate(histories) for row in history.commits_in(spans, limit=limit)]
     if len(histories) > 1:
         rows.sort(key=lambda pair: -pair[0].time)
     return [_Scored(row, 1.0 - place / 1_000, number) for place, (row, number) in enumerate(rows)]
@@ -107,9 +114,14 @@ def _with_paths(histories: Sequence[History], scored: Sequence[_Scored]) -> list
     ]
 
 
+def _seconds(filters: Filters) -> tuple[int, int]:
+    """The time that passes the filters, in whole seconds, rounded up."""
+    return -(-filters.since // _SECOND_MICROS), -(-filters.until // _SECOND_MICROS)
+
+
 def _filtered(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
     """The commits that pass the filters: those with a word of the question, or with the tag."""
-    spans = [(-(-filters.since // _SECOND_MICROS), -(-filters.until // _SECOND_MICROS))]  # whole seconds, rounded up
+    spans = [_seconds(filters)]
     tag_words = words_of(filters.tag).split()
     found = searcher.candidates(spans)
     if tag_words:
@@ -195,9 +207,15 @@ class _Searcher:
                 + _CONCISE * len(subject.intersection(meanings)) / max(1, len(subject))
                 + _RECENT * (1.0 - recency if self.query.wants_first else recency)
                 + (_MERGE if commit.is_merge else 0.0)
+                + _NUMBERED * self._numbers_said(commit, paths.get(commit.id, ()))
             )
 
         return [(match.commit, score(match)) for match in found]
+
+    def _numbers_said(self, commit: CommitRow, paths: Sequence[str]) -> float:
+        """How far a commit speaks of the versions of the question; 0 where that has none."""
+        said = " ".join((commit.subject, commit.body[:_BODY_READ], *paths))
+        return min((share_of_number(said, number) for number in self.query.numbers), default=0.0)
 
     def _weights(self) -> dict[tuple[str, ...], float]:
         """What each word of the question counts for: the fewer commits have it, the more."""

@@ -92,7 +92,7 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
     parts = [f"{counted(totals.commits, 'commit')} since {day(totals.oldest)}"]
     if totals.sweeping:
         parts.append(
-            f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files, too many to help in finding one"
+            f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files and say nothing of any one"
         )
     return ", ".join(parts) + (f". {limits}" if limits else "")
 

@@ -7,8 +7,13 @@ import re
 from deltos.text.words import shared_words
 
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+# Numbers that may be versions: neither of an issue, nor part of a word, a date or a time.
+_NUMBER = re.compile(r"(?<![\w#.:/-])v?(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w:/-]|\.\d)")
+_ATTACHED = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,12}(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w]|\.\d)")
 # The word index separates at points; a letter between the numbers keeps them together.
 _POINT = "p"
+_RELEASE_SHARE = 0.7
+_RELEASES = 13  # of a whole number that are looked for: Python 3 had thirteen before 2026
 # Ways to say the same change, as index words.
 _SAME_CHANGE = (
     ("drop", "remov", "delet", "discontinu"),
@@ -26,3 +31,24 @@ def words_of(text: str) -> str:
     """The index words of a text, space-separated."""
     versions = " ".join(version.replace(".", _POINT) for version in _VERSION.findall(text))
     return f"{shared_words().of(text)} {versions}".rstrip()
+
+
+def numbers_in(text: str) -> list[str]:
+    """The numbers of a text that may be versions: `2.6`, `3` of `Python 3`."""
+    return list(dict.fromkeys(_NUMBER.findall(text)))
+
+
+def share_of_number(text: str, number: str) -> float:
+    """How far a text speaks of a version: 1 where it has that (`py3` is `3`), less for one that belongs to it, as `2.7`
+    does to `2`, and 0 otherwise."""
+    said = (*_NUMBER.findall(text), *_ATTACHED.findall(text))
+    if number in said:
+        return 1.0
+    return _RELEASE_SHARE if any(each.startswith(f"{number}.") for each in said) else 0.0
+
+
+def words_of_number(number: str, named: str) -> tuple[str, ...]:
+    """The index words of a version: itself, the releases of a whole number, and both written with what they are of."""
+    releases = (number,) if "." in number else (number, *(f"{number}.{minor}" for minor in range(_RELEASES)))
+    written = [f"{named}{number}", *(release.replace(".", _POINT) for release in releases)]
+    return tuple(dict.fromkeys(written))

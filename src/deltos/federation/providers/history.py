@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.history.search import search_commits, search_commits_across
 from deltos.domains.history.show import SHORT_HASH, headline, text_of
-from deltos.domains.history.state import limits_of
+from deltos.domains.history.state import day, limits_of
 from deltos.errors import BadRequest, NotFound, NothingToIndex, StoreError
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Hit, ProviderResults, Whole
@@ -21,7 +21,7 @@ from deltos.workspace.registry import exact_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.history.search import CommitHit
+    from deltos.domains.history.search import CommitHit, FoundCommits
     from deltos.federation.model import SearchRequest
     from deltos.store.history import CommitRow
     from deltos.workspace.project_index import ProjectIndex
@@ -32,6 +32,7 @@ PREFIX = "commit:"
 # How long a question waits for commits that are still being read: for one about history, and for any other.
 ASKED_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
+_NO_HISTORY = "Note: no history here: no commits are known, so nothing below is from the past of this code."
 _LEAST_HASH = 4
 _LONGEST_HASH = 64
 _HEX = frozenset("0123456789abcdef")
@@ -66,13 +67,14 @@ class HistoryProvider:
         index.catch_up(progress=asked.progress, wait_seconds=wait_seconds)
         known, limits = index.store.history.totals().commits, limits_of(index.store)
         if not known:
-            return ProviderResults(searched=f"no commits ({limits.rstrip('.')})" if limits else "no commits")
+            searched = f"no commits ({limits.rstrip('.')})" if limits else "no commits"
+            return ProviderResults(searched=searched, lack=_NO_HISTORY if is_asked_for else "")
         found = search_commits(
             index.store.history, asked.query, datetime.now(UTC), limit=asked.limit, filters=asked.filters
         )
         notes = (f"Note: history: {limits}",) if limits and (is_asked_for or not found.hits) else ()
         hits = tuple(_hit(hit, foreign) for hit in found.hits)
-        return ProviderResults(hits, found.matching, counted(known, "commit"), notes)
+        return _results(found, hits, counted(known, "commit"), notes)
 
     def _search_several(self, selection: Selection, asked: SearchRequest) -> ProviderResults:
         """The same over several projects; those that cannot be read are named by what searches their code."""
@@ -96,7 +98,7 @@ class HistoryProvider:
                 having.append(repository)
                 known += commits
         if not having:
-            return ProviderResults(searched="no commits", notes=tuple(notes))
+            return ProviderResults(searched="no commits", notes=tuple(notes), lack=_NO_HISTORY if is_asked_for else "")
         found = search_commits_across(
             [each.index.store.history for each in having],
             asked.query,
@@ -110,7 +112,7 @@ class HistoryProvider:
             told = _hit(hit, exact_name(repository.index.project.root))
             hits.append(replace(told, title=f"[{repository.name}] {told.title}"))
         searched = f"{counted(known, 'commit')} of {counted(len(having), 'project')}"
-        return ProviderResults(tuple(hits), found.matching, searched, tuple(notes))
+        return _results(found, tuple(hits), searched, tuple(notes))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """A commit's message, files and diff; only of commits that touch the project, and only what lies in it."""
@@ -154,6 +156,12 @@ class HistoryProvider:
             choices = ", ".join(_id(row, "") for row in found)
             raise NotFound(f"'{name}' is the beginning of several commits", hint=f"Say which: {choices}.")
         return found[0]
+
+
+def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:
+    if found.is_elsewhen:
+        notes = (f"Note: no commits then; the last is of {day(found.hits[0].commit.time)}.", *notes)
+    return ProviderResults(hits, found.matching, searched, notes, is_list=found.is_list, is_beside=found.is_elsewhen)
 
 
 def _hit(hit: CommitHit, foreign: str) -> Hit:
