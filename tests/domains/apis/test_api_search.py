@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.intent import ACTIONS, action_of, wanted_of
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
-from deltos.domains.apis.query import parse_query, synonyms_in_index
+from deltos.domains.apis.query import parse_query, synonyms_in_index, without_opening
 from deltos.domains.apis.render import render_changes
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
@@ -42,7 +42,11 @@ paths:
   /v1/charges:
     get: {operationId: GetCharges, description: Lists charges.}
     post: {operationId: PostCharges, description: Creates a charge.}
-  /v1/charges/{charge}/refunds: {post: {operationId: PostChargesChargeRefunds, description: Create a refund.}}
+  /v1/charges/{charge}/refunds:
+    post:
+      operationId: PostChargesChargeRefunds
+      description: Create a refund.
+      responses: {"200": {description: done}, "409": {description: The charge was disputed already.}}
   /v1/refunds:
     get: {operationId: GetRefunds, description: Returns a list of all refunds you created.}
     post: {operationId: PostRefunds, description: Create a refund.}
@@ -66,6 +70,10 @@ paths:
         ("modify a refund", "POST /v1/refunds/{refund}"),
         ("abort refund", "POST /v1/refunds/{refund}/cancel"),
         ("remove a client", "DELETE /v1/customers/{customer}"),
+        ("which endpoint deletes a customer", "DELETE /v1/customers/{customer}"),
+        ("is there an API call to cancel a refund", "POST /v1/refunds/{refund}/cancel"),
+        ("operation that lists all refunds", "GET /v1/refunds"),
+        ("the charge was disputed already", "POST /v1/charges/{charge}/refunds"),
         ("PostRefundsRefundCancel", "POST /v1/refunds/{refund}/cancel"),
         ("GET /v1/charges", "GET /v1/charges"),
         ("/v1/refunds/{id}/cancel", "POST /v1/refunds/{refund}/cancel"),
@@ -75,6 +83,31 @@ def test_the_right_operation_is_first(apis: Apis, add: Add, query: str, key: str
     add(PAYMENTS)
     first = apis.searcher.search(query, api_name="payments", types=["endpoint"])[0]
     assert first.id == f"api:payments:{key}"
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("which endpoint cancels an order", "cancels an order"),
+        ("What API call should I use to cancel an order?", "cancel an order?"),
+        ("endpoint to cancel an order", "cancel an order"),
+        ("is there a route for orders", "orders"),
+        ("request an order", "request an order"),
+        ("api keys", "api keys"),
+        ("which order is open", "which order is open"),
+        ("how do I cancel an order", "how do I cancel an order"),
+        ("which endpoint", "which endpoint"),
+    ],
+)
+def test_what_opens_a_question_about_an_interface_is_no_part_of_what_is_asked(question: str, asked: str) -> None:
+    assert without_opening(question) == asked
+
+
+@pytest.mark.parametrize("query", ["refund money", "charge customer details", "the list of it"])
+def test_no_hit_is_surer_than_one_above_it(apis: Apis, add: Add, query: str) -> None:
+    add(PAYMENTS)
+    confidences = [hit.confidence for hit in apis.searcher.search(query, limit=20)]
+    assert confidences == sorted(confidences, reverse=True)
 
 
 def test_a_hit_cites_its_place_and_shows_its_text(apis: Apis, add: Add) -> None:

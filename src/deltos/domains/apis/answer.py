@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.apis.brief import operation_brief, operation_signature, schema_signature
 from deltos.domains.apis.library import ApiLibrary, api_of, place_of
 from deltos.domains.apis.model import Api, ApiHit
+from deltos.domains.apis.query import without_opening
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from deltos.embed.static import shared_model
@@ -52,6 +53,7 @@ class ApiSearcher:
         kinds = kinds_of(types)
         if types and not kinds:
             return []
+        query = without_opening(query)
         meaning = self._meaning()
         similarities = meaning.compare(query) if meaning else None
         with self._library.store.snapshot():

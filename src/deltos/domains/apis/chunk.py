@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MAX_FIELDS = 60
 MAX_SHARING = 5  # a parameter description of more operations than this is left out of their words
 MAX_DESCRIPTION_CHARACTERS = 2_000
-MAX_PARAMETER_CHARACTERS = 160
+MAX_PARAMETER_CHARACTERS = 160  # of what is said of a parameter or a response
+MAX_RESPONSES = 40
 TITLE_CHARACTERS = 200
 _COMBINATORS = ("allOf", "oneOf", "anyOf")
 
@@ -74,8 +75,11 @@ def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operatio
 
 
 def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
-    """Descriptions of parameters that many operations take: they tell none of them apart."""
-    counts = Counter(parameter.description for operation in operations for parameter in operation.parameters)
+    """Descriptions of parameters and responses that many operations have: they tell none of them apart."""
+    counts: Counter[str] = Counter()
+    for operation in operations:
+        counts.update(parameter.description for parameter in operation.parameters)
+        counts.update(response.description for response in operation.responses)
     return frozenset(text for text, count in counts.items() if count > MAX_SHARING)
 
 
@@ -146,14 +150,16 @@ class _UnitWords:
     _memo: dict[str, str] = field(default_factory=dict)
 
     def of_operation(self, operation: Operation) -> str:
-        """Parameters, fields of the bodies and of what comes back when all goes well."""
+        """Parameters, fields of bodies and of what comes back when all goes well, and what is said of any answer."""
         parts: list[str] = []
         for parameter in operation.parameters:
             parts.append(index_words(parameter.name))
             if parameter.description not in self.shared_descriptions:
                 parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
         parts.extend(map(self._content, operation.bodies[:3]))
-        for response in operation.responses:
+        for response in operation.responses[:MAX_RESPONSES]:
+            if response.description not in self.shared_descriptions:
+                parts.append(response.description[:MAX_PARAMETER_CHARACTERS])
             if response.status[:1] not in ("4", "5"):
                 parts.extend(map(self._content, response.contents[:1]))
         return " ".join(parts)

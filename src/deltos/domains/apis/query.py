@@ -20,6 +20,16 @@ _METHOD = re.compile(
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
 SYNONYM_WEIGHT = 0.85  # of another word for the same thing, against 1 for the word itself
 MAX_WORDS = 40
+# Words that a question about an interface may open with, before it says what is to be done.
+_INTERFACE_NOUNS = frozenset(
+    "api apis endpoint endpoints operation operations route routes call calls request requests method methods".split()
+)
+_ASKING_WORDS = frozenset("which what is are does the there".split())
+_JOINING_WORDS = frozenset("that to for which".split())
+_OPENING_WORDS = _INTERFACE_NOUNS | frozenset(
+    """which what is are the there a an any http rest that to for do does did i we you one me us can could should would
+    must may will use used using need needed lets let allows allow makes it possible in""".split()
+)
 
 # Verbs of interfaces: within a row, one is as good as another; the first names the row.
 _VERB_ROWS = """
@@ -111,6 +121,21 @@ def parse_query(text: str) -> ApiQuery:
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
     return ApiQuery(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
+
+
+def without_opening(text: str) -> str:
+    """A question without the words that only say it is one about an interface: `which endpoint cancels an order`,
+    `is there a route to …`. Unchanged where it does not begin so, or nothing else is left."""
+    words = text.split()
+    said = [word.strip("`'\".,;:?!()").lower() for word in words]
+    opening = next((place for place, word in enumerate(said) if word not in _OPENING_WORDS), len(said))
+    nouns = [place for place in range(opening) if said[place] in _INTERFACE_NOUNS]
+    if not nouns or opening == len(said):
+        return text
+    # A noun alone may be what is asked about (`api keys`), or a verb (`request a refund`).
+    is_asked = any(word in _ASKING_WORDS for word in said[: nouns[0]])
+    is_joined = any(word in _JOINING_WORDS for word in said[nouns[0] + 1 : opening])
+    return " ".join(words[opening:]) if is_asked or is_joined else text
 
 
 def question_words(text: str) -> list[str]:

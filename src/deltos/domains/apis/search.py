@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ from deltos.meaning import standardised
 from deltos.ranking import load_ranker
 from deltos.text.identifiers import spaced
 from deltos.text.rarity import idf
+from deltos.text.words import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,6 +43,8 @@ KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
 TYPE_OF_KIND = {kind: name for name in ("endpoint", "schema", "overview") for kind in KINDS_OF_TYPE[name]}
 _SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+_SAID_CONFIDENCE = 0.9  # of a unit whose title, or a text of whose parameters and responses, is the question
+_LEAST_QUOTED_WORDS = 3  # of a text that is found word for word
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole
 
 # From this score on a question is about the unit: 95 % of paraphrased operations reach it, and 3 % of questions about
@@ -58,6 +62,7 @@ class RankedUnit:
     confidence: float = 1.0
     is_clear: bool = False
     is_near: bool = False
+    says_question: bool = False
 
 
 class UnitFeatures(NamedTuple):
@@ -145,10 +150,15 @@ def _in_order(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence
     places = [place for place in by_words if ranked[place].row.kind == "operation"]
     learned = sorted(
         places,
-        key=lambda place: (-_named(ranked[place].row, question), -scores[place], len(ranked[place].row.path)),
+        key=lambda place: (-_named(ranked[place], question), -scores[place], len(ranked[place].row.path)),
     )
     instead = dict(zip(places, learned, strict=True))
-    return [_as_sure_as(ranked[place], ranked[instead.get(place, place)]) for place in by_words]
+    # What stands lower is never said to be surer: the order goes by more than words, and confidence by these.
+    chances = accumulate((ranked[place].confidence for place in by_words), min)
+    return [
+        replace(_as_sure_as(ranked[place], ranked[instead.get(place, place)]), confidence=chance)
+        for place, chance in zip(by_words, chances, strict=True)
+    ]
 
 
 def _as_sure_as(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
@@ -156,9 +166,20 @@ def _as_sure_as(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
     return replace(place, row=unit.row, api_name=unit.api_name, is_near=unit.is_near)
 
 
-def _named(row: UnitRow, question: ApiQuery) -> int:
-    """How exactly a unit is named by the question: by its address, by that of another method, by its title."""
-    return _address(row, question) or -int(tuple(stems_of(row.title)) != question.stems)
+def _named(unit: RankedUnit, question: ApiQuery) -> int:
+    """How exactly a unit is named by the question: by its address, by that of another method, by its title or what it
+    answers word for word."""
+    is_named = unit.says_question or tuple(stems_of(unit.row.title)) == question.stems
+    return _address(unit.row, question) or -int(not is_named)
+
+
+def _says_question(unit: FoundUnit, question: ApiQuery) -> bool:
+    """Whether the question stands word for word among what an operation says of its parameters and responses."""
+    asked = tokens(question.text)
+    if unit.row.kind != "operation" or len(asked) < _LEAST_QUOTED_WORDS:
+        return False
+    details = unit.words.details.lower()
+    return max(asked, key=len) in details and f" {' '.join(asked)} " in f" {' '.join(tokens(details))} "
 
 
 def _address(row: UnitRow, question: ApiQuery) -> int:
@@ -223,9 +244,10 @@ def _ranked(found: Iterable[FoundUnit], rows: Iterable[UnitFeatures]) -> list[Ra
                 unit.api_name,
                 ranker.score(row),
                 # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
-                confidence=max(ranker.confidence(by_words), row.near_alone),
+                confidence=max(ranker.confidence(by_words), row.near_alone, _SAID_CONFIDENCE * row.exact_title),
                 is_clear=by_words >= CLEAR_MATCH,
                 is_near=not (unit.score or row.coverage),
+                says_question=row.exact_title,
             )
         )
     return ranked
@@ -282,7 +304,7 @@ def _features(
         title_asked=_share(title, asked),
         is_operation=row.kind == "operation",
         is_schema=row.kind in ("schema", "message"),
-        exact_title=tuple(spoken) == question.stems,
+        exact_title=tuple(spoken) == question.stems or _says_question(unit, question),
         path_asked=_share(_path_stems(row.path), asked) if row.path else 0.0,
         verb_agrees=bool(row.path and question.verb) and question.verb in _verbs(row),
         address=address == 2,

@@ -100,7 +100,7 @@ APIS_002 = Migration(
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping_name, method, path, tags, deprecated, id"
 _FOUND_COLUMNS = (
     ", ".join(f"u.{name}" for name in _UNIT_COLUMNS.split(", "))
-    + ", a.name, u.names, u.words_title, u.words_tags, u.description"
+    + ", a.name, u.names, u.words_title, u.words_tags, u.description, u.details"
 )
 _CALLABLE = "('operation', 'webhook')"
 _API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id")
@@ -257,7 +257,7 @@ class PostgresApis:
 
 
 def _found(row: tuple[Any, ...], score: float) -> FoundUnit:
-    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), score)
+    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), score)
 
 
 def _delete(connection: Connection, name: str) -> bool:

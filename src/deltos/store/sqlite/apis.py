@@ -73,7 +73,7 @@ APIS_002 = Migration(
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
 _FOUND_COLUMNS = (
     ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
-    + ", api.name, names, api_words.title, api_words.tags, description"
+    + ", api.name, names, api_words.title, api_words.tags, description, details"
 )
 _FOUND_TABLES = "api_words JOIN api_unit AS unit ON unit.id = api_words.rowid JOIN api ON api.id = unit.api_id"
 _CALLABLE = "('operation', 'webhook')"
@@ -230,7 +230,7 @@ def _of_scope(api_id: int | None, kinds: Sequence[str], without: Sequence[int]) 
 
 
 def _found(row: tuple[Any, ...]) -> FoundUnit:
-    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), row[15])
+    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), row[16])
 
 
 def _delete(connection: sqlite3.Connection, name: str) -> bool:
