@@ -394,6 +394,36 @@ def test_declarations_for_import_and_require_are_read_once_and_none_of_many_file
     assert defined(desk, "f0", "f449") == ["f0", "f449"]
 
 
+def test_declarations_for_require_in_another_form_are_read_once(desk: Desk) -> None:
+    exports = {".": {"require": {"types": "./index.d.cts"}, "import": {"types": "./index.d.ts"}}}
+    npm_install(
+        desk.root,
+        "forms",
+        {"version": "1.0.0", "exports": exports},
+        {
+            "index.d.ts": "export interface Canceler {}\nexport default function forms(): void;\n",
+            "index.d.cts": "declare namespace forms {\n  interface Canceler {}\n}\ndeclare function forms(): void;\nexport = forms;\n",
+        },
+    )
+    assert desk.add("npm:forms", name="forms").pages == 1
+    assert desk.cited("Canceler") == ["npm:forms@1.0.0/index.d.ts#Canceler"]
+
+
+def test_exported_sources_are_not_read_beside_their_declarations(desk: Desk) -> None:
+    exports = {".": {"@lamp/source": "./src/index.ts", "types": "./index.d.ts", "default": "./index.js"}}
+    npm_install(
+        desk.root,
+        "lamp",
+        {"version": "1.0.0", "exports": exports},
+        {
+            "index.d.ts": "export declare function lamp(): void;\n",
+            "src/index.ts": "function throwAsync() {}\nexport function lamp() { throwAsync(); }\n",
+        },
+    )
+    desk.add("npm:lamp", name="lamp")
+    assert defined(desk, "lamp", "throwAsync") == ["lamp"]
+
+
 def test_exports_by_pattern_or_beside_code_lead_to_declarations(desk: Desk) -> None:
     npm_install(
         desk.root,

@@ -24,6 +24,7 @@ _WORKSPACE_MARKS = (".git", "pnpm-workspace.yaml", "lerna.json")
 _MAX_METADATA_BYTES = 4_000_000
 _MAX_RECORD_BYTES = 20_000_000
 _MAX_JSON_BYTES = 10_000_000
+DECLARATION_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 _WAY_OUT = "Install it there, then try again, or add its documentation by its address."
 
 
@@ -264,7 +265,9 @@ def _node_package(name: str, folder: Path) -> NodePackage:
     paths = [data.get("types"), data.get("typings"), *_exported_files(data.get("exports"))]
     usual = ["index.d.ts", data.get("main") or "index.js"]
     wanted = [path for path in (*paths, *usual) if isinstance(path, str)]
-    types = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
+    typed = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
+    # Some export their sources too, under a condition of their own: they declare the same, and what is internal.
+    types = [path for path in typed if path.endswith(DECLARATION_SUFFIXES)] or typed
     code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
     entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))
     return NodePackage(name=name, version=str(data.get("version") or ""), folder=folder, entries=entries)

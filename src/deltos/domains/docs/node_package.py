@@ -31,7 +31,7 @@ from deltos.guarded import Task
 from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from deltos.domains.docs.installed import NodePackage
     from deltos.domains.docs.pages import PageText
@@ -172,13 +172,27 @@ def _without_twins(package: NodePackage, files: dict[str, LinkedFile], digests: 
     """Declarations for `import` and for `require` say the same: each is documented once."""
     names = public_names(files)
     kept: dict[bytes | str, str] = {}
+    documented: list[str] = []
     for path in files:
-        same = kept.setdefault(digests.get(path, path), path)
-        if same != path:
-            for name, aliases in names.pop(path, {}).items():
-                known = names.setdefault(same, {}).setdefault(name, [])
-                known += [alias for alias in aliases if alias not in known]
-    return _Declarations(package, files, tuple(kept.values()), names)
+        twin = _twin(path, files)
+        same = twin or kept.setdefault(digests.get(path, path), path)
+        if same == path:
+            documented.append(path)
+            continue
+        for name, aliases in names.pop(path, {}).items():
+            if twin and name not in names.get(twin, {}):  # the other form says it in another way
+                continue
+            known = names.setdefault(same, {}).setdefault(name, [])
+            known += [alias for alias in aliases if alias not in known]
+    return _Declarations(package, files, tuple(documented), names)
+
+
+def _twin(path: str, files: Container[str]) -> str:
+    """The declarations for `import` beside those for `require`, which may be written differently; empty without."""
+    if not path.endswith(".d.cts"):
+        return ""
+    stem = path.removesuffix(".d.cts")
+    return next((other for other in (f"{stem}.d.ts", f"{stem}.d.mts") if other in files), "")
 
 
 def _digest(data: bytes) -> bytes:
