@@ -315,8 +315,9 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
         raise BadArgument("What should be searched for?", hint="deltos docs search 'how to set a timeout'")
     question = _question(arguments, source, arguments.query, without)
     found = app.domains.docs.search.search(question)
-    if found.passages and found.note and not arguments.json:
-        print(name_commands_in_notes(found.note))
+    if found.passages and not arguments.json:
+        for note in filter(None, (*found.note.splitlines(), found.weakness)):
+            print(name_commands_in_notes(note))
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:

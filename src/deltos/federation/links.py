@@ -155,9 +155,19 @@ class Links:
         """Where a name of a package is documented and what is said there: in the index, else in the package itself."""
         for passage in self._package_passages(name, root):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
-                return shown_path(passage.url, root), passage.text
+                return shown_path(passage.url, root), self._section(passage)
         found = find_definition(name, root, self.environments, parser=self.domains.parser)
         return (found.origin, found.text) if found else ("", "")
+
+    def _section(self, passage: Passage) -> str:
+        """A passage with how its section goes on, as far as a signature may be long."""
+        text, at = passage.text, passage
+        while at.goes_on_in and len(text) <= _SIGNATURE_CHARACTERS:
+            following = self.domains.docs.search.passage(int(at.goes_on_in.removeprefix(docs_provider.PREFIX)))
+            if following is None:
+                break
+            text, at = f"{text}\n\n{following.text}", following
+        return text
 
     def _package_passages(self, name: str, root: Path) -> list[Passage]:
         """What the packages of the project say of a name; those of other projects are none of its."""

@@ -66,6 +66,12 @@ def test_an_introduction_stays_with_the_code_it_introduces() -> None:
     assert second.text == f"Like this:\n\n{code}"
 
 
+def test_an_introduction_stays_with_the_list_it_introduces() -> None:
+    first, second = chunks(section("One", LONG, "**Parameters:**", f"* {LONG}"))
+    assert first.text == LONG
+    assert second.text == f"**Parameters:**\n\n* {LONG}"
+
+
 def test_code_is_never_split_unless_it_is_beyond_all_measure() -> None:
     code = "```python\n" + "x = 1\n" * 300 + "```"
     assert [chunk.text for chunk in chunks(Section(("Page",), (), (Block(code, "code"),)))] == [code]

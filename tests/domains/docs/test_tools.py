@@ -90,6 +90,29 @@ def test_answers_stop_before_the_budget_and_say_so_first(agent: Agent) -> None:
     assert "… (cut)" in agent.text("search_docs", query="quokka")
 
 
+def test_a_weak_match_is_told(agent: Agent) -> None:
+    write(agent.desk, guide="# Quokkas\n\nHow to feed a quokka: with leaves.\n", other="# Wombats\n\nThey dig.\n")
+    agent.desk.add(".", name="manual")
+    assert "weak match" not in agent.text("search_docs", query="how do I feed a quokka")
+    assert "Note: a weak match: confidence 0." in agent.text(
+        "search_docs", query="how do I dig for tungsten in Haskell"
+    )
+
+
+def test_a_section_that_goes_on_elsewhere_says_where(agent: Agent) -> None:
+    write(agent.desk, guide="# Quokkas\n\nquokka zero\n\n" + "\n\n".join("more words of it " * 60 for _ in range(3)))
+    agent.desk.add(".", name="manual")
+    text = agent.text("search_docs", query="quokka zero", max_results=1)
+    (passage,) = agent.desk.search("quokka zero", limit=1)
+    assert passage.goes_on_in
+    assert f"~~~\n(the section goes on in {passage.goes_on_in})\n---" in text
+    last = agent.desk.docs.search.passage(int(passage.goes_on_in.removeprefix("doc:")))
+    while last and last.goes_on_in:
+        last = agent.desk.docs.search.passage(int(last.goes_on_in.removeprefix("doc:")))
+    assert last
+    assert (last.section, last.goes_on_in) == (passage.section, "")
+
+
 def test_nothing_found_says_what_was_searched(agent: Agent) -> None:
     assert "No documentation sources configured" in agent.text("search_docs", query="quokka")
     write(agent.desk, guide="# Guide\n\nwombat")

@@ -61,7 +61,7 @@ def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]
 
 
 def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
-    """Consecutive blocks that together stay within `max_tokens`; an introduction stays with its code."""
+    """Consecutive blocks that together stay within `max_tokens`; an introduction stays with its code or list."""
     group: list[Block] = []
     size = 0
     head: list[Block] = []  # of the table that is open
@@ -83,7 +83,7 @@ def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
 
 def _carried(group: list[Block], head: list[Block], block: Block) -> list[Block]:
     """What the group that begins with `block` has before it; what belongs to it alone leaves the one that ends."""
-    if block.kind == "code":
+    if block.kind != "row":
         return [group.pop()] if _introduces(group) else []
     if block.kind != "row" or group[-1].kind != "row" or not _is_whole(head) or block is head[0]:
         return []
@@ -124,7 +124,7 @@ def _introduces(group: list[Block]) -> bool:
     return (
         len(group) > 1
         and last.kind == "prose"
-        and last.text.endswith(":")
+        and last.text.rstrip("*_").endswith(":")
         and estimate_tokens(last.text) < SMALL_TOKENS * 2
     )
 

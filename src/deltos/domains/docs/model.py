@@ -17,7 +17,8 @@ class Passage:
     """A found piece of documentation, ready to show. The first of `anchors` opens it.
 
     `score` compares passages of one answer; `confidence` (0 to 1) means the same in every answer. `is_clear` marks part
-    of an API that the question is plainly about, `is_near` what shares no word with it.
+    of an API that the question is plainly about, `is_near` what shares no word with it. `goes_on_in` is the id of the
+    passage with which its section goes on; empty where it ends.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Passage:
     is_clear: bool = False
     confidence: float = 1.0
     is_near: bool = False
+    goes_on_in: str = ""
 
     @property
     def citation(self) -> str:

@@ -76,7 +76,8 @@ def render_passage(number: int, passage: Passage, project_root: Path, *, is_repe
     head = f"## [{number}] Source: {citation}\nSection: {section}\n\n"
     if is_repeated:
         return f"{head}(shown before in this session: {passage.id})\n---"
-    return f"{head}{fence}quoted\n{passage.text}\n{fence}\n---"
+    following = f"(the section goes on in {passage.goes_on_in})\n" if passage.goes_on_in else ""
+    return f"{head}{fence}quoted\n{passage.text}\n{fence}\n{following}---"
 
 
 def _first_shortened(passage: Passage, project_root: Path, room: int) -> str:

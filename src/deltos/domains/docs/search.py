@@ -37,6 +37,9 @@ NEAREST_CHUNKS = 60
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
 COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
 COUNTED_CANDIDATES = 100
+# Below, the best passage rarely answers: of 45 questions to two handbooks, 19 of the 20 without an answer are below it,
+# and none of the 25 that have one.
+WEAK_CONFIDENCE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,15 @@ class DocsResults:
     note: str = ""
     total: int = 0
     total_is_least: bool = False
+    confidence: float = 1.0  # that one of them answers
+
+    @property
+    def weakness(self) -> str:
+        """A word about passages of which none is likely to answer; empty where one is, or where there is none."""
+        if not self.passages or self.confidence >= WEAK_CONFIDENCE:
+            return ""
+        sure = f"confidence {self.confidence:.2f} of 1"
+        return f"Note: a weak match: {sure}, perhaps nothing here answers. Try other words or a name."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +117,14 @@ class DocsSearch:
             found = self.candidates(question.query, ids, question.types)
             if question.version and not sources and not self.apis_of(question):
                 raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
-            every = merge(self._documentation(question, found), descriptions)
-            passages = tuple(every[: question.limit])
+            documentation = self._documentation(question, found)
+            every = merge(documentation, descriptions)
+            passages = self._with_what_follows(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
             note = "\n".join(filter(None, (*freshness, self._note(question, found, sources))))
-            return DocsResults(passages, searched, note, len(every), is_least)
+            confidence = _surest(documentation[: question.limit], descriptions[: question.limit], found.asked)
+            return DocsResults(passages, searched, note, len(every), is_least, confidence)
 
     def _note(self, question: DocsRequest, found: Candidates, sources: Sequence[SourceRow]) -> str:
         """Why less may have been found than there is, and which versions were searched."""
@@ -147,6 +161,21 @@ class DocsSearch:
                 texts[chunk.text] = passage
         return list(texts.values())
 
+    def _with_what_follows(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        """Passages with where their sections go on; those that were cut off before a list say nothing of it."""
+        numbers = {passage.id: int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
+        wanted = {each for number in numbers.values() for each in (number, number + 1)}
+        chunks = {chunk.id: chunk for chunk in self._store.chunks(sorted(wanted))} if wanted else {}
+
+        def with_following(passage: Passage) -> Passage:
+            number = numbers.get(passage.id, -1)
+            this, following = chunks.get(number), chunks.get(number + 1)
+            if this is None or following is None or not _is_same_section(this, following):
+                return passage
+            return replace(passage, goes_on_in=f"doc:{following.id}")
+
+        return tuple(map(with_following, passages))
+
     def _best_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
         """The anchors with the one in front that shares most with the question: a chunk may hold several sections."""
         if len(anchors) < 2:
@@ -159,7 +188,7 @@ class DocsSearch:
         shown = self._store.chunks([chunk_id])
         if not shown or all(source.id != shown[0].source_id for source in self._library.sources()):
             return None
-        return _passage(shown[0], 1.0, 1.0)
+        return self._with_what_follows([_passage(shown[0], 1.0, 1.0)])[0]
 
     def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
         """Candidates for a query, best first."""
@@ -251,6 +280,23 @@ class DocsSearch:
             return []
         named = replace(question, api_name="", types=())
         return [source for source in self._sources(named) if self._apis.brought_by(source.id)]
+
+
+def _is_chunk(passage: Passage) -> bool:
+    return passage.id.startswith("doc:") and passage.id.removeprefix("doc:").isdecimal()
+
+
+def _is_same_section(first: ShownChunk, second: ShownChunk) -> bool:
+    return (first.source_id, first.url, first.section) == (second.source_id, second.url, second.section)
+
+
+def _surest(documentation: Sequence[Passage], descriptions: Sequence[Passage], asked: WeightedQuery) -> float:
+    """How likely one of some passages answers. Those of documentation share no more with a question than it has words
+    that any of them knows; whether a part of an API has all of its words is in its own confidence."""
+    known = asked.total if asked.weights else 0.0
+    share = known / (known + asked.unknown) if asked.unknown else 1.0
+    documented = max((passage.confidence for passage in documentation), default=0.0) * share
+    return max(documented, max((passage.confidence for passage in descriptions), default=0.0))
 
 
 def _ordered(found: Candidates) -> list[RankedChunk]:

@@ -72,7 +72,7 @@ class DocsTools:
             project_root=root,
             token_budget=self.token_budget,
             shown_before=call.excerpts.answering(query),
-            note=found.note,
+            note="\n".join(filter(None, (found.note, found.weakness))),
             total=found.total,
             total_is_least=found.total_is_least,
         )
