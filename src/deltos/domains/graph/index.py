@@ -50,7 +50,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 13
+    version = 14
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""

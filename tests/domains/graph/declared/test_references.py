@@ -451,3 +451,34 @@ cfg_rt! {
             "src/other.rs": "use crate::spawn; // -> spawn\n\nfn go() {\n    spawn(1); // -> spawn\n}\n",
         }
     )
+
+
+def test_a_path_of_rust_that_begins_with_a_type_from_elsewhere_is_no_possible_use() -> None:
+    sources = Sources(
+        {
+            "src/lib.rs": """mod job;
+fn go<T>(unknown: T, list: Vec<u8>) {
+    Vec::new();
+    std::collections::HashMap::new();
+    T::new();
+    unknown.new();
+    Vec::sized();
+    Vec::shared();
+}
+""",
+            "src/job.rs": """pub struct Job {}
+
+impl Job {
+    pub fn new() -> Job { Job {} }
+}
+
+pub trait Sized { fn sized(); }
+
+impl Vec { fn shared() {} }
+""",
+        }
+    )
+    possible = {(edge.line, edge.target_key) for edge in sources.resolve()["src/lib.rs"].edges if not edge.certain}
+    assert not {(3, "new"), (4, "new")} & possible
+    assert {line for line, _ in possible} >= {5, 6}
+    assert {7, 8} <= {edge.line for edge in sources.resolve()["src/lib.rs"].edges}

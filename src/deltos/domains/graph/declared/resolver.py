@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.extract import extract
@@ -11,7 +12,7 @@ from deltos.domains.graph.declared.members import Members
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.visibility import Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
-from deltos.domains.graph.kernel.dependencies import outside_package
+from deltos.domains.graph.kernel.dependencies import any_definition, outside_package
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.model import ALIAS, MOST_TARGETS, UNREAD, Edge, Import
 from deltos.store.symbols import bare_key
@@ -19,7 +20,7 @@ from deltos.store.symbols import bare_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from deltos.domains.graph.declared.facts import ImportClause
+    from deltos.domains.graph.declared.facts import ImportClause, Occurrence
     from deltos.domains.graph.declared.world import Unit
     from deltos.domains.graph.kernel.resolver import FileFacts, ProjectFacts
     from deltos.domains.graph.model import EdgeKind
@@ -36,6 +37,7 @@ _ROLES: dict[str, EdgeKind] = {
 }
 
 
+_TYPE_OF_RUST = re.compile(r"[A-Z]\w+")  # a single capital is a type parameter
 _MOST_PREFIXES = 12
 _MOST_EXPANDED = 64
 """Names in the bodies of macros that are looked up for one use."""
@@ -95,6 +97,7 @@ class FileResolver:
         self._unit = unit
         self._names = Visibility(world, unit)
         self._members = Members(self._names, unit)
+        self._known_owners: dict[str, tuple[frozenset[str], bool]] = {}
         self._expansions: dict[tuple[str, tuple[DefinedSymbol, ...]], tuple[tuple[DefinedSymbol, EdgeKind], ...]] = {}
 
     def resolve(self, body: SourceBody) -> Resolution:
@@ -104,6 +107,8 @@ class FileResolver:
         for use in dict.fromkeys(body.uses):  # a line may say the same a thousand times
             kind = _ROLES.get(use.role, "read")
             found = self._members.meant(use.source, use.name, use.role, use.receiver)
+            if not (found.targets and found.is_certain) and self._is_of_other_type(use):
+                continue
             if len(found.targets) > MOST_TARGETS:
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
                 continue
@@ -159,6 +164,26 @@ class FileResolver:
                     if target not in seen:
                         seen.add(target)
                         pending.append(target)
+
+    def _is_of_other_type(self, use: Occurrence) -> bool:
+        """Whether Rust's `Vec::new` names a type that the project does not define, and gives no members by traits."""
+        owner = use.receiver[-1] if use.receiver else ""
+        if self._unit.language != "rust" or not _TYPE_OF_RUST.fullmatch(owner) or owner == "Self":
+            return False
+        self._names.dependencies.add(any_definition(owner))
+        if self._names.visible(self._unit, owner, use.source).targets or self._world.named(owner):
+            return False
+        owners, is_of_trait = self._owners(use.name)
+        return owner not in owners and not is_of_trait
+
+    def _owners(self, name: str) -> tuple[frozenset[str], bool]:
+        """The names of the types that have a member of a name, and whether one of them is a trait."""
+        if name not in self._known_owners:
+            places = {(each.path, each.key.rpartition(".")[0]) for each in self._world.named(name)}
+            owners = frozenset(key.rpartition(".")[2] for _, key in places if key)
+            traits = [each for owner in owners for each in self._world.named(owner) if each.kind == "interface"]
+            self._known_owners[name] = (owners, any((each.path, each.key) in places for each in traits))
+        return self._known_owners[name]
 
     def _is_external(self, source: str, first: str) -> bool:
         """Whether a path starts at something that was imported and is not of the project."""
