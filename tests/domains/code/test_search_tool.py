@@ -423,3 +423,19 @@ def test_what_is_not_found_where_files_were_skipped_says_so(desk: Desk, project:
     assert aside in desk.call("search_code", query="hidden_needle zzyzx").text
     assert "small.lock" not in text
     assert "not searched" not in desk.call("search_code", query='"hidden_needle"', directory="src").text
+
+
+@pytest.mark.parametrize("query", ["cache.py", "src/cache.py"])
+def test_the_name_of_a_file_is_answered_with_the_file(desk: Desk, query: str) -> None:
+    answer = desk.call("search_code", query=query)
+    assert f"Note: {query} is a file: src/cache.py" in answer.text
+    assert "Near names" not in answer.text
+    assert answer.structured is not None
+    assert paths(answer.structured)[0] == "src/cache.py"
+
+
+def test_a_name_that_is_defined_outside_of_the_folder_is_said_to_be_there(desk: Desk) -> None:
+    text = desk.call("search_code", query="clear_cache", directory="docs").text
+    assert "nothing named clear_cache is defined below docs" in text
+    assert "Defined elsewhere: src/cache.py:17." in text
+    assert "Near names" not in text

@@ -53,6 +53,7 @@ _MOST_UNKNOWN = 6
 _SHOWN_CHARACTERS = 100
 _TEXTLESS_REASONS = frozenset(("binary", "empty"))
 _MOST_PASSED_OVER = 3
+_FILES_NAMED = 3  # files told of those that a query names
 _MESSAGE_CHUNKS = 40  # looked at for a message: those that share most of its words
 _MOST_STATED = 2  # places of a message that come before stack frames
 
@@ -216,7 +217,7 @@ class CodeSearch:
     ) -> CodeAnswer:
         corpora = self._corpora(query)
         ranked, is_least = self._worth_showing(query, scope, corpora)
-        chosen = chosen_chunks(corpora, ranked, query)
+        chosen = self._files_first(chosen_chunks(corpora, ranked, query), query, scope)
         hits, gone = self._read(chosen, query, limit=limit)
         if not hits:
             searched = sum(project.store.code.file_count(scope) for project in self._projects)
@@ -231,10 +232,7 @@ class CodeSearch:
             )
         is_defined = any(candidate.definitions for candidate, _ in ranked)
         if query.is_name and not is_defined:
-            shown = query.text[:_SHOWN_CHARACTERS]
-            notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
-            if alike := self._suggest(query):
-                notes = (*notes, f"Near names: {', '.join(alike)}.")
+            notes = (*notes, *self._undefined(query, scope))
         unknown = self._unknown_words(query, corpora) if hits[0].score < WEAK_CONFIDENCE else ()
         return CodeAnswer(
             query,
@@ -246,6 +244,52 @@ class CodeSearch:
             unknown=unknown,
             passed_over=self._passed_over(scope) if unknown else "",
         )
+
+    def _files_first(self, chosen: list[Ranked], query: CodeQuery, scope: FileScope) -> list[Ranked]:
+        """The beginnings of the files that the query names, where it names some, before what was chosen."""
+        if not query.is_name or "." not in query.text:
+            return chosen
+        named = [
+            Ranked(chunk, 1.0, corpus=number)
+            for number, file_id, _ in self._files_named(query.text, scope)[:_FILES_NAMED]
+            for chunk in self._projects[number].store.code.first_chunk(file_id)
+        ]
+        known = {(each.corpus, each.chunk.id) for each in named}
+        return [*named, *(each for each in chosen if (each.corpus, each.chunk.id) not in known)]
+
+    def _undefined(self, query: CodeQuery, scope: FileScope) -> list[str]:
+        """What is said of a name that nothing in scope has: it is a file, it is defined elsewhere, or near names."""
+        shown = query.text[:_SHOWN_CHARACTERS]
+        if files := self._files_named(query.text, scope):
+            paths = ", ".join(path for _, _, path in files[:_FILES_NAMED])
+            return [f"Note: {shown} is a file: {paths}{' …' if len(files) > _FILES_NAMED else ''}"]
+        inside = f" below {scope.folder}" if scope.folder else ""
+        inside += f" in {' or '.join(scope.suffixes)}" if scope.suffixes else ""
+        elsewhere = self._defined_at(query) if inside else []
+        near = [] if elsewhere else [name for name in self._suggest(query) if name != query.text]
+        notes = [f"Note: nothing named {shown} is defined {inside.strip() or 'here'}; closest by words:"]
+        if elsewhere:
+            notes.append(f"Defined elsewhere: {', '.join(elsewhere)}.")
+        return [*notes, f"Near names: {', '.join(near)}."] if near else notes
+
+    def _defined_at(self, query: CodeQuery) -> list[str]:
+        """Where the projects define a name, wherever in them."""
+        places: list[str] = []
+        for project in self._projects:
+            found = project.store.code.definitions_named(query.names, FileScope(), limit=_FILES_NAMED)
+            paths = {file.id: file.path for file in project.store.code.files([file_id for file_id, _ in found])}
+            places += [f"{paths[file_id]}:{definition.line}" for file_id, definition in found if file_id in paths]
+        return places[:_FILES_NAMED]
+
+    def _files_named(self, name: str, scope: FileScope) -> list[tuple[int, int, str]]:
+        """The files that a name, or the end of a path, means: the position of the project, the file's id and path."""
+        meant = f"/{name.strip('/')}"
+        return [
+            (number, file_id, path)
+            for number, project in enumerate(self._projects)
+            for file_id, path in project.store.code.paths(scope)
+            if f"/{path}".endswith(meant)
+        ]
 
     def _corpora(self, query: CodeQuery) -> list[Corpus]:
         """What is searched of each project. Meaning is not asked where a name is meant that one of them has."""
