@@ -133,3 +133,17 @@ def test_imports_around_an_answer_are_shown_in_part_only(desk: Desk, project: Pa
     [first] = search(desk, "weaves baskets of willow", limit=1)["results"]
     assert first["content"].startswith('"""Weaves baskets of willow."""')
     assert len(first["content"]) <= 500
+
+
+def test_a_line_of_an_answer_keeps_both_quotes_of_a_text_and_no_bracket_of_a_name(desk: Desk, project: Path) -> None:
+    write_files(
+        project,
+        {
+            "settings.toml": "[tool.zeppelin.run]\nx = 1\n",
+            "src/defaults.py": "DEFAULTS = dict_of({\n" + "    'x': 1,\n" * 12 + '    "ZEPPELIN_NAME": "graf",\n})\n',
+        },
+    )
+    text = desk.call("search_code", query="tool.zeppelin.run", concise=True).text
+    assert "tool.zeppelin.run]" not in text
+    text = desk.call("search_code", query='"ZEPPELIN_NAME"', concise=True).text
+    assert '"ZEPPELIN_NAME": "graf",' in text

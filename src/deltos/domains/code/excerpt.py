@@ -78,7 +78,7 @@ def tell(hit: CodeHit, query: CodeQuery) -> Telling:
     parameters = _parameters(header, last_part(hit.symbol)) if hit.symbol else ""
     best = answering_line(hit, query)
     header_lines = header.count("\n") + 1
-    matching = "" if head is not None and head <= best < head + header_lines else lines[best].strip(" \t\"'")
+    matching = "" if head is not None and head <= best < head + header_lines else _bare(lines[best])
     at_line = _number(hit, best, lines)
     at_head = hit.head_line or (_number(hit, head, lines) if head is not None else at_line)
     if hit.line and hit.line != hit.head_line:
@@ -93,6 +93,14 @@ def tell(hit: CodeHit, query: CodeQuery) -> Telling:
         return Telling(at_head, parameters)
     answer, number = sayings[max(given, key=lambda each: worth[each])]
     return Telling(number, parameters, answer, needles)
+
+
+def _bare(line: str) -> str:
+    """A line without what opens or closes documentation; quotes of a text stay, or it would lose one of them."""
+    text = line.strip()
+    for mark in ('"""', "'''"):
+        text = text.removeprefix(mark).removesuffix(mark)
+    return text.strip()
 
 
 def _told_more(text: str, needles: Sequence[str], told: str) -> int:
@@ -279,7 +287,7 @@ def _parameters(header: str, name: str) -> str:
     flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
     at = flat.find(f"{name}(")
     at = at if at >= 0 else flat.find(name)
-    rest = flat[at + len(name) :] if at >= 0 else ""
+    rest = flat[at + len(name) :].lstrip("]\"'") if at >= 0 else ""  # what closes the name: `[tool.ruff]`, `"name": 1`
     rest = f"{rest}…" if rest.count("(") > rest.count(")") else rest.rstrip(" {:\\=").removesuffix("=>").rstrip(" =")
     for receiver in _RECEIVERS:
         rest = rest.replace(f"({receiver}, ", "(", 1).replace(f"({receiver})", "()", 1)

@@ -541,7 +541,8 @@ class Library:
             raise no_such_version(found[0].name, wanted, found, {})
         names = list(dict.fromkeys((*(known.name for known in self.sources()), *self._apis.names())))
         near = get_close_matches(named, names, n=3, cutoff=0.5) or names[:3]
-        hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
+        more = f" and {len(names) - len(near)} more (list_sources)" if len(names) > len(near) else ""
+        hint = f"Known: {', '.join(near)}{more}." if near else "There is none yet: use add_source."
         raise NotFound(f"No documentation source '{named}'", hint=f"{hint} {_PACKAGES_ANSWER}")
 
     def _called(self, named: str) -> tuple[list[SourceRow], str]:
