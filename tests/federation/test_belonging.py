@@ -112,7 +112,8 @@ def test_a_package_answers_where_it_is_installed_or_required_or_asked_for_by_nam
     assert place.kinds("shop") == ["code"]
     assert place.kinds("empty") == []
     assert "doc" in place.kinds("empty", project_id="*")
-    assert "gadget" not in shop.call("search_docs", query="rate limit").text.replace("Sources: gadget", "")
+    nothing = shop.call("search_docs", query="rate limit").text
+    assert nothing.endswith("Note: not searched, as of other projects: gadget (source=NAME asks one).")
     assert "The rate limit of the gadget" in shop.call("search_docs", query="rate limit", source="gadget").text
     assert "gadget" not in shop.call("get_context", symbol="too_many").text
     with pytest.raises(NotFound):

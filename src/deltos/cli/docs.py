@@ -316,14 +316,14 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     question = _question(arguments, source, arguments.query, without)
     found = app.domains.docs.search.search(question)
     if found.passages and not arguments.json:
-        for note in filter(None, (*found.note.splitlines(), found.weakness)):
+        for note in found.full_note.splitlines():
             print(name_commands_in_notes(note))
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
-        statuses = app.domains.docs.library.statuses()
-        told = render_nothing(arguments.query, found.searched, statuses, apis, note=found.note)
+        statuses, note = library.statuses(), found.full_note
+        told = render_nothing(arguments.query, found.searched, statuses, apis, note=note, without=without)
         print(name_commands_in_notes(told))
     return 0 if found.passages else 1
 

@@ -183,7 +183,7 @@ class ProjectIndex:
 
         `wait_seconds` is how long a first index may take before the answer comes from what is ready; larger changes get
         no longer than `changes_seconds` of it. `at_once` compares with the disk however short ago that was done:
-        somebody has seen a change. `files_alone` as in `answer`.
+        somebody has seen a change. `files_alone` as in `answer`, unless nothing goes on after the answer.
         """
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
@@ -192,7 +192,8 @@ class ProjectIndex:
         if self._jobs is not None:
             return self._ask_workers(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
-            return self._await_first_index(progress or Silent(), seconds, files_alone=files_alone)
+            goes_on = self._changes_seconds != float("inf")
+            return self._await_first_index(progress or Silent(), seconds, files_alone=files_alone and goes_on)
         changes_seconds = min(self._changes_seconds, float("inf") if wait_seconds is None else wait_seconds)
         return self._compare(facts, progress or Silent(), changes_seconds, at_once=at_once)
 

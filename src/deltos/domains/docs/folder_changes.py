@@ -24,6 +24,8 @@ FREE_SECONDS = 0.01
 SHARE = 20
 # and is never postponed for longer than this.
 MAX_PAUSE_SECONDS = 1.0
+# One that came to no end is not begun again before every answer.
+UNFINISHED_PAUSE_SECONDS = 30.0
 
 FolderState = Literal["same", "changed", "empty", "unfinished"]
 
@@ -36,17 +38,20 @@ class FolderWatch:
     index: Pages
     apis: ApiCatalog
     now: Callable[[], float] = time.time
-    _next_look: dict[str, float] = field(default_factory=dict)
+    _seen: dict[str, tuple[FolderState, float]] = field(default_factory=dict)  # and until when that holds
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
         """How a folder differs from what its last crawl read; unfinished when the deadline came first."""
-        if time.monotonic() < self._next_look.get(source.id, float("-inf")):
-            return "same"
+        seen, until = self._seen.get(source.id, ("same", float("-inf")))
+        if time.monotonic() < until:
+            return "same" if seen == "changed" else seen  # it was read since
         started = time.thread_time()
         state = self._compare(source, crawl, deadline)
         cost = time.thread_time() - started
         pause = 0.0 if cost <= FREE_SECONDS else min(MAX_PAUSE_SECONDS, cost * SHARE)
-        self._next_look[source.id] = time.monotonic() + pause
+        if state == "unfinished":
+            pause = UNFINISHED_PAUSE_SECONDS
+        self._seen[source.id] = (state, time.monotonic() + pause)
         return state
 
     def _compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:

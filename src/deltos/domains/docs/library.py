@@ -31,7 +31,7 @@ from deltos.domains.docs.versions import (
     of_version,
     same_version,
 )
-from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ReadingStopped, SourceError
+from deltos.errors import BadArgument, DeltosError, Forbidden, NotFound, ReadingStopped, SourceError, StoreError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
 from deltos.store.documents import SourceRow
@@ -148,6 +148,7 @@ class Library:
         self._changes_seconds = changes_seconds
         self._folders = FolderWatch(store, index, apis)
         self._freshening = threading.Lock()
+        self._reading_since: dict[str, float] = {}
         self._installing = threading.Lock()
         self.crawls = crawls
 
@@ -415,14 +416,19 @@ class Library:
                     notes += _folder_notes(source, state, crawl)
                     if state != "changed":
                         continue
-                    self._store.begin_crawl(source.id, is_full=False, now=self._now())
+                    self._reading_since.pop(source.id, None)
+                    try:
+                        self._store.begin_crawl(source.id, is_full=False, now=self._now())
+                    except StoreError as problem:  # a disk that is full or read-only: what is there still answers
+                        notes.append(f"Note: {labelled(source)} changed and cannot be read again ({problem.message}).")
+                        continue
                 elif self.crawls.died(source.id):
                     continue
                 self.crawls.start(source.id)
                 reading.append(source.id)
-        read_by = time.monotonic() + self._changes_seconds
-        for source_id in reading:
-            self.crawls.wait(source_id, max(0.0, read_by - time.monotonic()))
+        for source_id in reading:  # later questions do not wait for the same crawl again
+            since = self._reading_since.setdefault(source_id, time.monotonic())
+            self.crawls.wait(source_id, max(0.0, since + self._changes_seconds - time.monotonic()))
         return notes
 
     def _unread_notes(self, sources: Sequence[SourceRow]) -> list[str]:

@@ -15,7 +15,7 @@ from deltos.text.counts import counted
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from deltos.domains.docs.library import Added, FirstPage, Removed
@@ -98,6 +98,7 @@ def render_nothing(
     apis: Sequence[str] = (),
     *,
     note: str = "",
+    without: Collection[str] = (),
 ) -> str:
     """That nothing was found, what was searched (`apis` by name), what limits kept out, and the note before that."""
     lines = [
@@ -109,9 +110,9 @@ def render_nothing(
     ]
     if cut := [f"{labelled(s.source)} ({s.reason})" for s in statuses if s.state.startswith("READY") and s.reason]:
         lines.append(f"Not complete: {_some(cut)}.")
-    if statuses:
-        lines.append(f"Sources: {_some([labelled(s.source) for s in statuses])}.")
-    elif not apis:
+    if asked := [labelled(s.source) for s in statuses if s.source.id not in without]:
+        lines.append(f"Sources: {_some(asked)}.")
+    elif not apis and not statuses:
         lines.append("No documentation sources configured. Use add_source to add one.")
     return "\n".join(lines)
 

@@ -40,6 +40,7 @@ COUNTED_CANDIDATES = 100
 # Below, the best passage rarely answers: of 45 questions to two handbooks, 19 of the 20 without an answer are below it,
 # and none of the 25 that have one.
 WEAK_CONFIDENCE = 0.4
+_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,22 @@ class DocsResults:
     total: int = 0
     total_is_least: bool = False
     confidence: float = 1.0  # that one of them answers
+    left_out: tuple[str, ...] = ()  # the names of sources that are asked only by these
 
     @property
-    def weakness(self) -> str:
-        """A word about passages of which none is likely to answer; empty where one is, or where there is none."""
-        if not self.passages or self.confidence >= WEAK_CONFIDENCE:
-            return ""
-        sure = f"confidence {self.confidence:.2f} of 1"
-        return f"Note: a weak match: {sure}, perhaps nothing here answers. Try other words or a name."
+    def full_note(self) -> str:
+        """The note, and where none of the passages is likely to answer, that, and what was not asked."""
+        if self.passages and self.confidence >= WEAK_CONFIDENCE:
+            return self.note
+        lines = [self.note]
+        if self.passages:
+            sure = f"confidence {self.confidence:.2f} of 1"
+            lines.append(f"Note: a weak match: {sure}, perhaps nothing here answers. Try other words or a name.")
+        if self.left_out:
+            more = " …" if len(self.left_out) > _NAMES_SHOWN else ""
+            names = f"{', '.join(self.left_out[:_NAMES_SHOWN])}{more}"
+            lines.append(f"Note: not searched, as of other projects: {names} (source=NAME asks one).")
+        return "\n".join(filter(None, lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +133,11 @@ class DocsSearch:
             searched = None if passages else self._store.totals(ids)
             note = "\n".join(filter(None, (*freshness, self._note(question, found, sources))))
             confidence = _surest(documentation[: question.limit], descriptions[: question.limit], found.asked)
-            return DocsResults(passages, searched, note, len(every), is_least, confidence)
+            left_out = () if question.source else self._names(question.without)
+            return DocsResults(passages, searched, note, len(every), is_least, confidence, left_out)
+
+    def _names(self, source_ids: Collection[str]) -> tuple[str, ...]:
+        return tuple(source.name for source in self._library.sources() if source.id in source_ids)
 
     def _note(self, question: DocsRequest, found: Candidates, sources: Sequence[SourceRow]) -> str:
         """Why less may have been found than there is, and which versions were searched."""

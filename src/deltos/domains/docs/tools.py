@@ -66,13 +66,14 @@ class DocsTools:
         found = self.docs.search.search(question)
         if found.searched is not None:
             apis = self.docs.search.apis_of(question)
-            return Answer(render_nothing(query, found.searched, self._library.statuses(), apis, note=found.note))
+            statuses, note = self._library.statuses(), found.full_note
+            return Answer(render_nothing(query, found.searched, statuses, apis, note=note, without=question.without))
         return render_passages(
             found.passages,
             project_root=root,
             token_budget=self.token_budget,
             shown_before=call.excerpts.answering(query),
-            note="\n".join(filter(None, (found.note, found.weakness))),
+            note=found.full_note,
             total=found.total,
             total_is_least=found.total_is_least,
         )
