@@ -233,6 +233,7 @@ class GraphSearch:
     def _reached_names(self) -> ReachedNames:
         return ReachedNames(self.reader, self.source)
 
+    @_reading_one_state
     def note_on(self, symbol: str) -> str:
         """Through what a dotted name means something that is defined elsewhere; empty where it is defined there."""
         if not symbol.strip() or self._place(symbol) is not None or (query := parse_query(symbol)).form != "dotted":
