@@ -91,6 +91,11 @@ class _Scanned:
     is_stopped: bool = False
 
 
+def _may_raise(path: str) -> bool:
+    """Whether what a file has as text may be a message that people see: prose and tests only repeat it."""
+    return not is_prose(path) and not is_test(path)
+
+
 class CodeSearch:
     """Searches the code of a project, or of several as if they were one."""
 
@@ -140,7 +145,7 @@ class CodeSearch:
         """The part of a message that the code has as text; empty where the query holds none."""
         if query.kind != "words" or query.is_issue:
             return ""
-        found = [hit.content for hit in answer.hits if not is_prose(hit.path)]
+        found = [hit.content for hit in answer.hits if _may_raise(hit.path)]
         for message in messages_in(text.strip()):
             if part := message_part(message, (*found, *self._contents_like(message.text, scope))):
                 return part
@@ -153,7 +158,7 @@ class CodeSearch:
         for project in self._projects:
             chunks = chunks_like(project.store.code, query, scope, limit=_MESSAGE_CHUNKS)
             with SourceReader(project.root, project.store, project.workers) as reader:
-                hits = [reader.hit(chunk, 1.0) for chunk in chunks if not is_prose(chunk.path)]
+                hits = [reader.hit(chunk, 1.0) for chunk in chunks if _may_raise(chunk.path)]
             contents += [hit.content for hit in hits if hit]
         return contents
 
