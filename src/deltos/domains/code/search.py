@@ -147,7 +147,9 @@ class CodeSearch:
             return ""
         found = [hit.content for hit in answer.hits if _may_raise(hit.path)]
         for message in messages_in(text.strip()):
-            if part := message_part(message, (*found, *self._contents_like(message.text, scope))):
+            # Further chunks are read for what the query tells as a message, not for every query.
+            further = self._contents_like(message.text, scope) if message.is_told else ()
+            if part := message_part(message, (*found, *further)):
                 return part
         return ""
 
