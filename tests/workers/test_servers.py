@@ -143,7 +143,7 @@ def test_a_worker_ends_soon_even_where_its_crawl_does_not_notice(
     assert running.process.wait(20.0) == 0
     assert not going_on.is_set()
     (job,) = [job for job in queue[1].every() if job.kind == CRAWL]
-    assert (job.state, job.failures) == (WAITING, 0)
+    assert (job.state, job.failures, job.reason) == (WAITING, 0, ""), running.lines
     going_on.set()
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import procrastinate
 
 from deltos.cli.main import main
-from deltos.store.jobs import INDEX, LOOK, RUNNING, SET_ASIDE, WAITING, Order
+from deltos.store.jobs import INDEX, LOOK, RUNNING, SET_ASIDE, WAITING, Order, WorkerSettings
 from deltos.store.postgres.jobs import JOBS_001
 from deltos.store.postgres.projects import PostgresProjects
 from tests.postgres_server import PASSWORD, server
@@ -77,6 +77,20 @@ def test_the_job_of_a_killed_worker_is_taken_over_and_done(
     assert second.says("is queued again: its worker died, or was cut off, while it ran")
     assert indexed_files(url) == {root: 1}
     until(lambda: jobs.every() == [])
+
+
+def test_a_worker_whose_heartbeat_is_late_is_dead_to_others_and_not_to_itself(
+    queue: tuple[Database, PostgresJobs],
+) -> None:
+    database, jobs = queue
+    job = jobs.add(Order(INDEX, "/a"))
+    with database.write() as connection:
+        late = "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour') RETURNING id"
+        (late_worker,) = connection.execute(late).fetchone() or (0,)
+        taken = "UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s WHERE id = %s"
+        connection.execute(taken, (late_worker, job.id))
+    assert jobs.take_over(WorkerSettings(), late_worker) == []
+    assert [row.id for row in jobs.take_over(WorkerSettings(), late_worker + 1)] == [job.id]
 
 
 def test_a_worker_that_is_told_to_end_gives_its_job_back_at_once(

@@ -69,6 +69,7 @@ _STALLED = """SELECT job.id FROM procrastinate_jobs AS job
               LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
               WHERE job.status = 'doing'
               AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %s))
+              AND worker.id IS DISTINCT FROM %s
               FOR UPDATE OF job SKIP LOCKED"""
 _CUT_OFF = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
               WHERE application_name IN (SELECT application FROM job_taker WHERE job = ANY(%s))
@@ -188,10 +189,13 @@ class PostgresJobs:
         sql = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %s AND id <> ALL(%s)"
         return [row[0] for row in self._database.query(sql, (worker_id, list(running)))]
 
-    def take_over(self, settings: WorkerSettings) -> list[JobRow]:
-        """Queue again what workers had begun that were not heard of since; set aside what did so too often."""
+    def take_over(self, settings: WorkerSettings, taker: int | None) -> list[JobRow]:
+        """Queue again what workers had begun that were not heard of since; set aside what did so too often.
+
+        The worker that asks (`taker`) is alive, however late the last beat of its heart was written down.
+        """
         with self._database.write() as connection:
-            rows = connection.execute(_STALLED.encode(), (settings.silence_seconds,)).fetchall()
+            rows = connection.execute(_STALLED.encode(), (settings.silence_seconds, taker or 0)).fetchall()
             ids = [row[0] for row in rows]
             if not ids:
                 return []

@@ -166,7 +166,7 @@ class JobTaker:
                 install_signal_handlers=False,
             )
             worker.is_mine = self._jobs.is_carried_out_by
-            await asyncio.to_thread(self._take_over)
+            await asyncio.to_thread(self._take_over, None)
             ticks = asyncio.create_task(self._tick(worker))
             self._worker = worker
             try:
@@ -184,7 +184,7 @@ class JobTaker:
         while True:
             await asyncio.sleep(self._settings.heartbeat_seconds)
             with suppress(StoreError):  # the worker itself notices that the database is gone
-                await asyncio.to_thread(self._take_over)
+                await asyncio.to_thread(self._take_over, worker.worker_id)
                 if worker.worker_id is not None:
                     # Twice in a row: one that was only just fetched, or has only just ended, is not lost.
                     now = set(await asyncio.to_thread(self._jobs.lost, worker.worker_id, list(self._running)))
@@ -192,8 +192,10 @@ class JobTaker:
                         await asyncio.to_thread(self._jobs.give_back, list(again))
                     lost = now
 
-    def _take_over(self) -> None:
-        for job in self._jobs.take_over(self._settings):
+    def _take_over(self, taker: int | None) -> None:
+        if self._stopping.is_set():
+            return  # its heart no longer beats: its own job would seem to be a dead worker's
+        for job in self._jobs.take_over(self._settings, taker):
             what = "set aside" if job.state == SET_ASIDE else "queued again"
             self._work.say(f"{job.told()} is {what}: {job.reason}")
 
