@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos import disk_pace
 from deltos.errors import Cancelled, DeltosError, NothingToIndex, StoreCorrupt
 from deltos.progress import Silent
-from deltos.workspace import watch
 from deltos.workspace.project_index import SMALL_CHANGE_FILES, Freshness
 from tests.files_of import connection_of, project_database
 from tests.repositories import git, make_repository, write_files
@@ -201,9 +202,10 @@ def test_nothing_is_read_when_nothing_changed(index: ProjectIndex, root: Path, i
 def test_a_dear_look_at_the_disk_is_not_repeated_at_once(
     index: ProjectIndex, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "FREE_SECONDS", -1.0)
-    monkeypatch.setattr(watch, "SHARE", 10**12)
-    monkeypatch.setattr(watch, "MAX_PAUSE_SECONDS", 10**6)
+    cpu_seconds = itertools.count()
+    monkeypatch.setattr(time, "thread_time", lambda: float(next(cpu_seconds)))
+    monkeypatch.setattr(disk_pace, "_SHARE", 10**6)
+    monkeypatch.setattr(disk_pace, "_MAX_PAUSE_SECONDS", 10**6)
     fresh_texts(index)
     fresh_texts(index)
     write_files(root, {"a.py": "a = 333\n"})

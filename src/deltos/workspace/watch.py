@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from typing import TYPE_CHECKING
 
+from deltos.disk_pace import DiskPace
 from deltos.workspace.walk import folder_mtime_ns, is_racy
 
 if TYPE_CHECKING:
@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectFiles
 
-# A comparison that costs no more CPU than this happens before every answer;
-FREE_SECONDS = 0.002
-# a more expensive one takes at most a twentieth of the time,
-SHARE = 20
-# and is never postponed for longer than this.
-MAX_PAUSE_SECONDS = 1.0
+_FREE_SECONDS = 0.002
 
 
 class Watch:
@@ -31,21 +26,17 @@ class Watch:
         self._loaded = ""
         self._folders: list[tuple[str, int]] = []
         self._files: list[tuple[str, int, int]] = []
-        self._next_look = float("-inf")
+        self._pace = DiskPace(_FREE_SECONDS)
 
     def is_due(self) -> bool:
         """Whether the last comparison is long enough ago, given what it cost."""
-        return time.monotonic() >= self._next_look
+        return self._pace.is_due()
 
     def sees_change(self, synced_at: str) -> bool:
         """Whether any known file or folder has another stamp than in the index that was written then."""
-        started = time.thread_time()
-        self._load(synced_at)
-        changed = self._folder_changed() or self._file_changed()
-        cost = time.thread_time() - started
-        pause = 0.0 if cost <= FREE_SECONDS else min(MAX_PAUSE_SECONDS, cost * SHARE)
-        self._next_look = time.monotonic() + pause
-        return changed
+        with self._pace.comparing():
+            self._load(synced_at)
+            return self._folder_changed() or self._file_changed()
 
     def _load(self, synced_at: str) -> None:
         """Read the stamps of the index, unless it is still the one that was read last."""

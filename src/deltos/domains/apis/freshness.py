@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from deltos.disk_pace import DiskPace
 from deltos.domains.apis.library import api_of, place_of
 from deltos.domains.apis.source import description_files, is_address
 from deltos.errors import DeltosError, FileRefused
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 _COMPARE_SECONDS = 1.0  # how long all descriptions of a question are compared with the disk
 _READ_SECONDS = 10.0  # after which no further one is begun
 _NAMES_SHOWN = 5
-# A comparison that costs no more CPU than this happens before every answer, a more expensive one not that often.
-FREE_SECONDS = 0.01
-SHARE = 20
-MAX_PAUSE_SECONDS = 1.0
+_FREE_SECONDS = 0.01
 
 _State = Literal["same", "changed", "gone", "unfinished"]
 
@@ -36,8 +34,8 @@ class DescriptionWatch:
 
     library: ApiLibrary
     indexer: ApiIndexer
-    _neighbours: dict[tuple[int, float], tuple[str, ...]] = field(default_factory=dict)
-    _next_look: dict[str, float] = field(default_factory=dict)
+    _neighbours: dict[int, tuple[float, tuple[str, ...]]] = field(default_factory=dict)  # by API, and when it was read
+    _paces: dict[str, DiskPace] = field(default_factory=dict)
 
     def freshen(self, rows: Sequence[ApiRow]) -> tuple[str, ...]:
         """Read those again whose files changed; what an answer from these APIs may lack, for a person."""
@@ -81,20 +79,16 @@ class DescriptionWatch:
         return []
 
     def _compared(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
-        now = time.monotonic()
-        if now < self._next_look.get(source, float("-inf")):
+        pace = self._paces.setdefault(source, DiskPace(_FREE_SECONDS))
+        if not pace.is_due():
             return "same"
-        if now > deadline:
+        if time.monotonic() > deadline:
             return "unfinished"
-        started = time.thread_time()
-        try:
-            state = self._compare(Path(source), rows, deadline)
-        except (OSError, FileRefused):
-            state = "gone"
-        cost = time.thread_time() - started
-        pause = 0.0 if cost <= FREE_SECONDS else min(MAX_PAUSE_SECONDS, cost * SHARE)
-        self._next_look[source] = time.monotonic() + pause
-        return state
+        with pace.comparing():
+            try:
+                return self._compare(Path(source), rows, deadline)
+            except (OSError, FileRefused):
+                return "gone"
 
     def _compare(self, path: Path, rows: Sequence[ApiRow], deadline: float) -> _State:
         read_at = max(row.indexed_at for row in rows)
@@ -117,12 +111,13 @@ class DescriptionWatch:
         """The files that the descriptions of one file refer to, from the folder that it lies in."""
         found: dict[str, None] = {}
         for row in rows:
-            key = (row.id, row.indexed_at)
-            if key not in self._neighbours:
+            read_at, neighbours = self._neighbours.get(row.id, (0.0, ()))
+            if read_at != row.indexed_at:
                 units = self.library.store.units(row.id, ("schema", "message", "fragment"))
                 paths = (unit.pointer.partition("#")[0] for unit in units if "#" in unit.pointer)
-                self._neighbours[key] = tuple(dict.fromkeys(filter(None, paths)))
-            found |= dict.fromkeys(self._neighbours[key])
+                neighbours = tuple(dict.fromkeys(filter(None, paths)))
+                self._neighbours[row.id] = row.indexed_at, neighbours
+            found |= dict.fromkeys(neighbours)
         return list(found)
 
 

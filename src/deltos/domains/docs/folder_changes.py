@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from deltos.disk_pace import DiskPace
 from deltos.domains.docs.folder import INCLUDES, Folder
 from deltos.domains.docs.model import Unchanged
 from deltos.errors import BadRequest, SourceError
@@ -18,14 +19,9 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import ApiCatalog
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow, Sources
 
-# A comparison that costs no more CPU than this happens before every answer;
-FREE_SECONDS = 0.01
-# a more expensive one takes at most a twentieth of the time,
-SHARE = 20
-# and is never postponed for longer than this.
-MAX_PAUSE_SECONDS = 1.0
+_FREE_SECONDS = 0.01
 # One that came to no end is not begun again before every answer.
-UNFINISHED_PAUSE_SECONDS = 30.0
+_UNFINISHED_PAUSE_SECONDS = 30.0
 
 FolderState = Literal["same", "changed", "empty", "unfinished"]
 
@@ -38,20 +34,18 @@ class FolderWatch:
     index: Pages
     apis: ApiCatalog
     now: Callable[[], float] = time.time
-    _seen: dict[str, tuple[FolderState, float]] = field(default_factory=dict)  # and until when that holds
+    _seen: dict[str, tuple[FolderState, DiskPace]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
         """How a folder differs from what its last crawl read; unfinished when the deadline came first."""
-        seen, until = self._seen.get(source.id, ("same", float("-inf")))
-        if time.monotonic() < until:
+        seen, pace = self._seen.get(source.id) or ("same", DiskPace(_FREE_SECONDS))
+        if not pace.is_due():
             return "same" if seen == "changed" else seen  # it was read since
-        started = time.thread_time()
-        state = self._compare(source, crawl, deadline)
-        cost = time.thread_time() - started
-        pause = 0.0 if cost <= FREE_SECONDS else min(MAX_PAUSE_SECONDS, cost * SHARE)
+        with pace.comparing():
+            state = self._compare(source, crawl, deadline)
         if state == "unfinished":
-            pause = UNFINISHED_PAUSE_SECONDS
-        self._seen[source.id] = (state, time.monotonic() + pause)
+            pace.pause(_UNFINISHED_PAUSE_SECONDS)
+        self._seen[source.id] = (state, pace)
         return state
 
     def _compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
