@@ -24,6 +24,9 @@ _CLASS_NAME = re.compile(rb"\w++")
 _CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
 _BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
 _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
+# A definition whose last line goes on in an empty one: the grammar takes a word of the next declaration for its end.
+_LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
+_STRUCT_WORDS = (b"struct ", b"union ", b"class ")
 _STOP = re.compile(rb"[;{}]")
 # After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
 _AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + rb"\([^()\n]*+\))")
@@ -46,7 +49,8 @@ def without_macros(data: bytes) -> bytes:
     """The source with blanks where such macros stood: every other byte keeps its place."""
     out: list[bytes] = []
     at = 0
-    for start, end in sorted({*_macros(data), *_macros_after(data)}):
+    ends = [found.span() for found in _LAST_CONTINUATION.finditer(data)]
+    for start, end in sorted({*_macros(data), *_macros_after(data), *ends}):
         if start < at:
             continue
         out += (data[at:start], b" " * (end - start))
@@ -56,6 +60,7 @@ def without_macros(data: bytes) -> bytes:
 
 def _macros(data: bytes) -> Iterator[tuple[int, int]]:
     """Where the macros stand, in order."""
+    last = -1  # where the one before ends
     for line in _LINE.finditer(data):
         if line[2] is None:
             # before the name of a class: class EXPORT Queue {
@@ -63,9 +68,11 @@ def _macros(data: bytes) -> Iterator[tuple[int, int]]:
             if end > line.end():
                 yield line.end(), end
         # alone at the start of a line: NAMESPACE_BEGIN
+        # alone in place of fields: struct handle { HANDLE_FIELDS
         # before a declaration, on its line or above it: ALWAYS_INLINE void f()
-        elif _is_alone(data, line) or _is_declaration(data, line.end()):
+        elif _is_alone(data, line) or _is_field(data, line, last) or _is_declaration(data, line.end()):
             yield line.span(2)
+            last = line.end(2)
 
 
 def _macros_after(data: bytes) -> Iterator[tuple[int, int]]:
@@ -115,6 +122,20 @@ def _is_declaration(data: bytes, start: int) -> bool:
 
 def _is_alone(data: bytes, line: re.Match[bytes]) -> bool:
     return not line[1] and _ALONE.fullmatch(line[2]) is not None and data[line.end() : line.end() + 1] in (b"", b"\n")
+
+
+def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
+    """Whether a macro stands alone on its line where fields of a struct are declared."""
+    if not line[1] or data[line.end() : line.end() + 1] not in (b"", b"\n"):
+        return False
+    first = max(0, line.start() - _HEAD_BYTES)
+    before = data[first : line.start()].rstrip()
+    if before.endswith(b"*/"):
+        before = before[: max(0, before.rfind(b"/*"))].rstrip()
+    if before.endswith(b";") or first + len(before) == last:
+        return True
+    head = before[max(map(before.rfind, _STRUCT_WORDS)) :]
+    return head.endswith(b"{") and head.startswith(_STRUCT_WORDS) and not any(sign in head[:-1] for sign in b"(){}=;")
 
 
 def _macros_before_name(data: bytes, start: int) -> int:

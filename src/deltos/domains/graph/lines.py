@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _SIGNATURE_CHARACTERS = 140
-_SENTENCE_CHARACTERS = 140
+SENTENCE_CHARACTERS = 140
 _LEAST_SIGNATURE = 80
 _COLUMNS = 4
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
@@ -27,7 +27,7 @@ _TABLE_MARKS = ("|", "+-", "+=")
 _CHANGED = "(changed since it was indexed: ask again)"
 
 
-def definition_line(row: Symbol, *, characters: int = _SENTENCE_CHARACTERS) -> str:
+def definition_line(row: Symbol, *, characters: int = SENTENCE_CHARACTERS) -> str:
     """`def name file:line-end kind signature — what it says of itself`; the last two in so many characters each."""
     told = [f"def {row.label or row.name} {row.path}:{row.line}-{row.end_line} {row.kind}"]
     told.append(_shortened(signature_of(row), max(characters, _LEAST_SIGNATURE)))
@@ -55,10 +55,10 @@ def outline_line(row: Symbol, *, with_sentence: bool = True) -> str:
     """A definition among those of one file: `line name(parameters) — what it says of itself`."""
     signature = signature_of(row)
     line = f"{row.line} {row.name}{signature}" if signature[:1] in ("", "(", "[", "<") else f"{row.line} {signature}"
-    return _with_sentence(line, row, _SENTENCE_CHARACTERS if with_sentence else 0)
+    return _with_sentence(line, row, SENTENCE_CHARACTERS if with_sentence else 0)
 
 
-def first_sentence(text: str, characters: int = _SENTENCE_CHARACTERS) -> str:
+def first_sentence(text: str, characters: int = SENTENCE_CHARACTERS) -> str:
     """The first sentence of a doc, on one line; tables and rulers are none."""
     flat = printable(" ".join(_first_paragraph(text).split()))
     end = flat.find(". ")

@@ -7,7 +7,14 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.lines import UseLines, called, definition_line, first_sentence, outline_line
+from deltos.domains.graph.lines import (
+    SENTENCE_CHARACTERS,
+    UseLines,
+    called,
+    definition_line,
+    first_sentence,
+    outline_line,
+)
 from deltos.domains.graph.page import WIDTHS, Piece, cut_line
 from deltos.domains.graph.source import around
 from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses, overriding_definitions
@@ -83,11 +90,20 @@ def render_references(
 
     def header(shown: int) -> str:
         told = _summary(groups, references, where if is_complete and shown == total else "")
-        what = f"{definition_line(references.target.first, characters=0)}\n{told}"
+        what = f"{_defined(references.target, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
     last = "\n".join(filter(None, (_left_out(groups, limit), _overridden(references))))
     return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=last)
+
+
+def _defined(target: Target, *, characters: int = SENTENCE_CHARACTERS) -> str:
+    """The definition of a target, and where else it is defined."""
+    line = definition_line(target.first, characters=characters)
+    others = target.elsewhere
+    named = ", ".join(f"{path}:{number}" for path, number in others[:_NAMED])
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return f"{line}\nalso defined: {named}{more}" if others else line
 
 
 def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
@@ -250,7 +266,7 @@ def render_impact(
         symbols = sum(row.kind != "file" for row in affected)
         files = len({row.path for row in (*affected, *impact.tests)})
         what = (
-            f"{definition_line(impact.target.first)}\n"
+            f"{_defined(impact.target)}\n"
             f"affects {counted(symbols, 'symbol')} in {counted(files, 'file')}, "
             f"{counted(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
         )

@@ -37,7 +37,7 @@ from deltos.workspace.identity import folder_in_checkout
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from deltos.domains.graph.uses import Use, UseGroup
@@ -52,6 +52,7 @@ _HINT_CHARACTERS = 200
 _MOST_COUNTED = 500  # mentions whose lines are read to see how many arguments they give
 _NOT_READ = frozenset({"too large", "unreadable", "failed"})  # reasons of skipping a file that may be code
 _CALLABLE = frozenset({"function", "method", "component"})
+_LINKED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh")
 _SEPARATE_NAMES = (".java", ".php")  # languages in which a field, a method and a type may share a name
 _DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # what the line of a definition does to its own name
 
@@ -68,6 +69,11 @@ class Target:
     def name(self) -> str:
         """Its name with its module."""
         return qualified_name(self.first)
+
+    @property
+    def elsewhere(self) -> list[tuple[str, int]]:
+        """The files that define it as well, each with the line."""
+        return sorted(place for place in self.places if place[0] != self.first.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +304,7 @@ class GraphSearch:
         try:
             if place and place.line:
                 return [self._target_at(place)]
-            return _grouped(self.find(symbol, suggests=suggests))
+            return _without_constructors(self._grouped(self.find(symbol, suggests=suggests)), symbol)
         except NotFound:
             modules = self._modules(parse_query(symbol)) if place is None else []
             if not modules:
@@ -362,7 +368,7 @@ class GraphSearch:
             around = [row for row in self.reader.symbols_in(path) if row.line <= place.line <= row.end_line]
             if not around:
                 raise
-            return _grouped([max(around, key=lambda row: (row.line, -row.end_line))])[0]
+            return self._grouped([max(around, key=lambda row: (row.line, -row.end_line))])[0]
 
     def _modules(self, query: SymbolQuery) -> list[Target]:
         if query.form == "pattern":
@@ -391,12 +397,32 @@ class GraphSearch:
         ids = dict.fromkeys((best.node_id, *[row.node_id for row in others]))
         return Target(replace(best, line=int(line)), tuple(ids), frozenset(places))
 
+    def _grouped(self, rows: Sequence[Symbol]) -> list[Target]:
+        """Definitions of the same name in the same place as one target: overloads, a getter and its setter, and what
+        is defined in several places, with all of them."""
+        groups: dict[tuple[str, str, str], dict[int, Symbol]] = defaultdict(dict)
+        for row in rows:
+            place = "" if _is_opening(row) else row.path
+            sort = _sort_of(row) if row.path.endswith(_SEPARATE_NAMES) else ""
+            groups[(place, re.sub(r"#\d+", "", row.key), sort)][row.node_id] = row
+        for group in groups.values():
+            first = next(iter(group.values()))
+            group.update((row.node_id, row) for row in self._openings(first) if row.node_id not in group)
+        return [
+            Target(next(iter(group.values())), tuple(group), frozenset((row.path, row.line) for row in group.values()))
+            for group in groups.values()
+        ]
+
     def _openings(self, symbol: Symbol) -> list[Symbol]:
-        """Where else a module or class of Ruby is opened."""
+        """Where else the same thing is defined, or goes on."""
         if not _is_opening(symbol):
             return []
         namesakes = self.reader.symbols_named(symbol.name)
-        return [row for row in namesakes if _is_opening(row) and row.label == symbol.label]
+        return [
+            row
+            for row in namesakes
+            if row.label == symbol.label and _is_opening(row) and is_same_world(row.path, symbol.path)
+        ]
 
     # --- references
 
@@ -677,7 +703,28 @@ def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
 
 
 def _is_opening(row: Symbol) -> bool:
-    return row.path.endswith(".rb") and row.kind in ("class", "module")
+    """Whether a definition may be one of several that are one: a module that Ruby opens again, a part of a class of C#,
+    a function of C that another file may define for another platform."""
+    if row.path.endswith(".rb"):
+        return row.kind in ("class", "module")
+    if row.path.endswith(".cs"):
+        return row.kind in ("class", "interface") and "partial" in row.signature.split()
+    return row.path.endswith(_LINKED) and row.kind == "function" and not row.signature.startswith("static ")
+
+
+def _without_constructors(targets: list[Target], symbol: str) -> list[Target]:
+    """Targets but for the constructors of types among them, whose uses are uses of the types, unless asked for."""
+    types = {target.first.label for target in targets if target.first.kind not in _CALLABLE}
+    return [
+        target
+        for target in targets
+        if not _is_constructor(target.first, types) or symbol.strip().endswith(target.first.label)
+    ]
+
+
+def _is_constructor(row: Symbol, types: Collection[str]) -> bool:
+    owner, _, name = row.label.rpartition(".")
+    return row.kind in _CALLABLE and owner in types and owner.rpartition(".")[2] == name
 
 
 def _sort_of(row: Symbol) -> str:
@@ -691,20 +738,6 @@ def _overloads(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
     if not is_declared(symbol.path):
         return []
     return [row for row in symbols if row.label == symbol.label and _sort_of(row) == _sort_of(symbol)]
-
-
-def _grouped(rows: Sequence[Symbol]) -> list[Target]:
-    """Definitions of the same name in the same place as one target: overloads, a getter and its setter, and a module
-    of Ruby wherever it is opened."""
-    groups: dict[tuple[str, str, str], list[Symbol]] = defaultdict(list)
-    for row in rows:
-        place = "" if _is_opening(row) else row.path
-        sort = _sort_of(row) if row.path.endswith(_SEPARATE_NAMES) else ""
-        groups[(place, re.sub(r"#\d+", "", row.key), sort)].append(row)
-    return [
-        Target(group[0], tuple(row.node_id for row in group), frozenset((row.path, row.line) for row in group))
-        for group in groups.values()
-    ]
 
 
 def _nearest(symbols: Sequence[Symbol], line: int) -> str:

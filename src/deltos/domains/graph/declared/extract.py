@@ -115,6 +115,7 @@ class _SourceReader:
         self._names = {(symbol.line, symbol.name) for symbol in symbols}
         self._keys = {symbol.key for symbol in symbols}
         self._macros: dict[str, tuple[MacroName, ...]] = {}
+        self._prototypes: set[str] = set()
         self._bound: set[int] = set()
         self._defined: set[int] = set()
         self._uses: list[Occurrence] = []
@@ -166,6 +167,7 @@ class _SourceReader:
             {symbol.key: symbol.kind for symbol in self._symbols},
             tuple(sorted(symbol.key for symbol in self._symbols if self._is_file_local(symbol))),
             self._macros,
+            tuple(sorted(self._prototypes)),
         )
         return FileFacts(tuple(self._symbols), interface, SourceBody(tuple(self._uses), tuple(self._import_lines)))
 
@@ -220,6 +222,8 @@ class _SourceReader:
         is_prototype = kind in _PROTOTYPES and self._declarations.is_prototype(node)
         opens = kind in shape.scopes or is_prototype
         self._declarations.note(node)
+        if is_prototype and kind == "declaration":
+            self._prototypes.add(self._declarations.prototype_name(node))
         if opens:
             self._environment.enter()
         if kind in shape.type_parameters:

@@ -52,12 +52,14 @@ class ImportClause(Node, frozen=True):
     `how` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
     its name or an alias), `file` (a path) or `outside` (nothing of the project). Names are dotted, whatever the
     language writes. `within` is the module or function that the import stands in; empty at the top of a file.
+    `is_global`: C#'s `global using`, which holds in all files of its project.
     """
 
     how: str
     name: str
     alias: str = ""
     within: str = ""
+    is_global: bool = False
 
 
 class MacroName(Node, frozen=True):
@@ -69,7 +71,8 @@ class MacroName(Node, frozen=True):
 
 class SourceInterface(Node, frozen=True, tag="source"):
     """What other files may depend on; `kinds` are those of all symbols, by key, `file_local` those that no other file
-    can link to, `macros` the names in the bodies of C's macros, by key."""
+    can link to, `macros` the names in the bodies of C's macros, by key, `prototypes` the functions that a file of C or
+    C++ declares and does not define."""
 
     package: str
     tops: tuple[TopDefinition, ...]
@@ -79,6 +82,7 @@ class SourceInterface(Node, frozen=True, tag="source"):
     kinds: dict[str, str]
     file_local: tuple[str, ...] = ()
     macros: dict[str, tuple[MacroName, ...]] = field(default_factory=dict)
+    prototypes: tuple[str, ...] = ()
 
 
 class GoModule(Node, frozen=True, tag="go.mod"):

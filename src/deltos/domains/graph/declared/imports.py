@@ -75,15 +75,17 @@ def _kotlin(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
 
 
 def _csharp(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
-    body = text(node).strip().rstrip(";").removeprefix("global ").removeprefix("using").strip()
+    written = text(node).strip().rstrip(";")
+    body = written.removeprefix("global ").removeprefix("using").strip()
+    is_global = written.startswith("global ")
     if body.startswith("static "):
         name = body.removeprefix("static ").strip()
-        yield ImportClause("name", name, _last(name))
+        yield ImportClause("name", name, _last(name), is_global=is_global)
     elif "=" in body:
         alias, _, name = body.partition("=")
-        yield ImportClause("name", name.strip(), alias.strip())
+        yield ImportClause("name", name.strip(), alias.strip(), is_global=is_global)
     else:
-        yield ImportClause("all", body)
+        yield ImportClause("all", body, is_global=is_global)
 
 
 def _rust(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:

@@ -201,7 +201,7 @@ class Visibility:
         return ()
 
     def _anywhere(self, unit: Unit, name: str) -> Lookup:
-        """The only definition of a name in the project: certain where names are global, else possible."""
+        """The definitions of a name in the project: certain where names are global and there is one, else possible."""
         if not name[:1].isupper() or unit.language in ("c", "cpp"):
             return NOTHING
         self.dependencies.add(any_definition(name))
@@ -216,11 +216,12 @@ class Visibility:
                 found.append(DefinedSymbol(symbol.path, symbol.key))
         if len({target.key for target in found}) == 1:
             found = list(self._first_opening(found))
-        return Lookup(tuple(found), is_certain=unit.language == "ruby") if len(found) == 1 else NOTHING
+        return Lookup(tuple(found), is_certain=unit.language == "ruby" and len(found) == 1) if found else NOTHING
 
     def linked(self, unit: Unit, name: str) -> Lookup | None:
-        """C and C++: what included files define, the sources that belong to included headers, or the only definition
-        that the linker could find."""
+        """C and C++: what included files define, the sources that belong to included headers, and what the linker could
+        find: the only definition, those of a function that an included header declares (one for each platform, say),
+        or perhaps any."""
         self.dependencies.add(any_definition(name))
         included = self._includes(unit.path)
         stems = {_stem(path) for path in included} | {_stem(unit.path)}
@@ -235,9 +236,21 @@ class Visibility:
                 near.append(DefinedSymbol(symbol.path, symbol.key))
             elif symbol.key not in other.file_local:
                 far.append(DefinedSymbol(symbol.path, symbol.key))
+        is_included = any(target.path in included for target in near)
+        if far and not is_included and len(near) + len(far) > 1:
+            near += self._declared_together(name, unit.path, far)
         if near:
             return Lookup(tuple(near))
-        return Lookup(tuple(far)) if len(far) == 1 else None
+        return Lookup(tuple(far), is_certain=len(far) == 1) if far else None
+
+    def _declared_together(self, name: str, path: str, targets: list[DefinedSymbol]) -> Iterator[DefinedSymbol]:
+        """The definitions of a function in files that see the same declaration of it as a file."""
+        declaring = frozenset(seen for seen in (path, *self._includes(path)) if self._declares(seen, name))
+        return (target for target in targets if declaring and not declaring.isdisjoint(self._includes(target.path)))
+
+    def _declares(self, path: str, name: str) -> bool:
+        unit = self.read(path)
+        return unit is not None and name in unit.prototypes
 
     def _includes(self, path: str) -> frozenset[str]:
         """The files that a file includes, directly and through others."""

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.domains.graph.declared.facts import GoModule, PackageDeclaration, ScopeTypes, SourceInterface
 from deltos.domains.graph.declared.imports import absolute_rust, crate_of, home_of
 from deltos.domains.graph.declared.shapes import FAMILIES, SHAPES
-from deltos.domains.graph.kernel.dependencies import any_called
+from deltos.domains.graph.kernel.dependencies import any_called, any_suffixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deltos.domains.graph.declared.facts import ImportClause
     from deltos.domains.graph.kernel.resolver import NamedSymbol, ProjectFacts
 
 NO_TYPES = ScopeTypes()
+_USINGS_FILES = ("GlobalUsings", "Usings", "GlobalUsing", "Globals", "Global", "Imports", "GlobalImports")
+"""What files are called that hold the `global using`s of a C# project: other files are not asked for them."""
 
 
 class Unit:
@@ -37,6 +40,7 @@ class Unit:
         "modules",
         "package",
         "path",
+        "prototypes",
         "scopes",
         "tops",
         "type_keys",
@@ -57,6 +61,7 @@ class Unit:
         self.macros = interface.macros
         self.type_keys = frozenset(interface.type_keys)
         self.file_local = frozenset(interface.file_local)
+        self.prototypes = frozenset(interface.prototypes)
         self.exact: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self.wildcards: defaultdict[str, list[str]] = defaultdict(list)
         self.modules: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -99,6 +104,7 @@ class World:
         self._named: dict[str, list[NamedSymbol]] = {}
         self._by_file_name: dict[str, list[str]] | None = None
         self._go_folders: dict[str, list[str]] | None = None
+        self._global_usings: dict[str, tuple[ImportClause, ...]] = {}
 
     def unit(self, path: str) -> Unit | None:
         """The interface of a file; None when it is not in one of these languages."""
@@ -136,7 +142,7 @@ class World:
 
     def _sort_imports(self, unit: Unit) -> None:
         """Imports by what they do to names: one name, everything of a package, a package under a name."""
-        for clause in unit.imports:
+        for clause in (*unit.imports, *(self._global_imports(unit.path) if unit.language == "csharp" else ())):
             full = self.absolute(unit, clause.name, clause.within)
             alias = clause.alias
             if clause.how == "all":
@@ -146,6 +152,33 @@ class World:
                 unit.modules[clause.within].setdefault(alias, full)
             elif clause.how == "module":
                 unit.modules[clause.within][self._go_name(full, alias) if unit.language == "go" else alias] = full
+
+    def _global_imports(self, path: str) -> tuple[ImportClause, ...]:
+        """The `global using`s of the C# project that a file is of: those of files called for it."""
+        project = self._csharp_project(path)
+        if project not in self._global_usings:
+            found: list[ImportClause] = []
+            for usings in self._usings_files:
+                interface = self.project.interface(usings) if self._csharp_project(usings) == project else None
+                clauses = interface.imports if isinstance(interface, SourceInterface) else ()
+                found += [clause for clause in clauses if clause.is_global]
+            self._global_usings[project] = tuple(found)
+        return self._global_usings[project]
+
+    @cached_property
+    def _usings_files(self) -> list[str]:
+        return [path for path in sorted(self.paths) if path.endswith(".cs") and _is_for_usings(path)]
+
+    def _csharp_project(self, path: str) -> str:
+        """The nearest folder around a file that holds a project of C#; the root where none does."""
+        folder = dirname(path)
+        while folder and folder not in self._csharp_folders:
+            folder = dirname(folder)
+        return folder
+
+    @cached_property
+    def _csharp_folders(self) -> frozenset[str]:
+        return frozenset(dirname(path) for path in self.paths if path.endswith(".csproj"))
 
     def absolute(self, unit: Unit, name: str, within: str = "") -> str:
         """An imported name counted from the project's root."""
@@ -167,6 +200,8 @@ class World:
         """What all files of a language depend on: the manifests and roots that give packages their names."""
         if language == "go":
             return [any_called("go"), *self.by_file_name("go.mod")]
+        if language == "csharp":
+            return [*map(any_called, _USINGS_FILES), any_suffixed("csproj"), *self._usings_files]
         return [any_called("lib"), any_called("Cargo"), *self.by_file_name("Cargo.toml")] if language == "rust" else []
 
     @cached_property
@@ -189,6 +224,10 @@ class World:
                 folder = manifest.rpartition("/")[0]
                 return f"{folder}/{name[len(module.name) + 1 :]}".strip("/").replace("/", ".")
         return f"//{name}"
+
+
+def _is_for_usings(path: str) -> bool:
+    return path.rpartition("/")[2].partition(".")[0] in _USINGS_FILES
 
 
 def outward(key: str) -> Iterator[str]:
