@@ -273,7 +273,7 @@ class App:
         """Questions about one project's graph."""
         from deltos.domains.graph.search import GraphSearch
 
-        return GraphSearch(index.store.graph, index.project.root, index.store)
+        return GraphSearch(index.store, index.project.root)
 
     @cached_property
     def federation(self) -> Federation:

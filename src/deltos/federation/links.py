@@ -82,7 +82,7 @@ class Links:
 
     def uses(self, index: ProjectIndex, path: str, line: int) -> str:
         """How often what is defined on a line is used, and in how many files; empty where no use is known."""
-        search = GraphSearch(index.store.graph, index.project.root, index.store)
+        search = GraphSearch(index.store, index.project.root)
         try:
             found = search.uses(search.at(f"{path}:{line}"))
         except NotFound:

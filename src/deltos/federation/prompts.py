@@ -89,7 +89,7 @@ class Prompts:
             changes = changed_files(index.project.root, call.text("base"), index.listing())
             if not changes.files:
                 raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
-            search = GraphSearch(index.store.graph, index.project.root, index.store)
+            search = GraphSearch(index.store, index.project.root)
             return changes, touched_by(search, changes.files)
 
         changes, touched = index.answer(review, progress=call.progress)

@@ -251,9 +251,9 @@ def test_a_method_of_an_unnamed_java_class_overrides_that_of_its_base(project: S
     assert "subclasses" not in desk.call("get_context", symbol="Shape").text
 
 
-def test_files_that_are_not_resolved_are_named_and_no_others_count_as_tests(still: SmallProject) -> None:
+def test_lines_of_files_that_are_not_resolved_are_named_and_no_others_count_as_tests(still: SmallProject) -> None:
     desk = tools_of(still)
-    hidden = "1 .vue file is not resolved: search for the name"
+    hidden = "1 more line with the name, as what is not known: App.vue:3"
     text = desk.call("find_references", symbol="load").text
     assert text.endswith(f"0 references in 0 files, none in 1 test file; {hidden}")
     assert desk.call("get_impact", symbol="load").text.endswith(f"no use of it is known; {hidden}")

@@ -17,6 +17,7 @@ from deltos.domains.graph.lines import (
 )
 from deltos.domains.graph.page import WIDTHS, Piece, cut_line
 from deltos.domains.graph.source import around
+from deltos.domains.graph.unlisted import is_called_unnamed
 from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses, overriding_definitions
 from deltos.text.counts import counted
 from deltos.tool import Answer
@@ -42,6 +43,7 @@ _LEFT_OUT_FILES = 8
 _OVERRIDING_SHOWN = 12
 _FEW = 6
 _NAMED = 3
+_UNLISTED_SHOWN = 8
 _UNRESOLVED = "of this language only definitions are known: search for the name"
 _SOURCE_LINES = 25  # a definition that is longer is not shown whole
 _VALUES = frozenset({"variable", "property"})
@@ -148,7 +150,7 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
         missing.append("imports of it that lead nowhere are among those: mend them to be sure")
     if missing:
         text += f"; {'; '.join(missing)}"
-    elif complete_in:
+    elif complete_in and found.text.is_done:
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
         text += "what was asked for" if found.outside else complete_in
         text += f" of {found.within}; the rest of its repository was not looked at" if found.within else ""
@@ -173,9 +175,20 @@ def _missing(found: FoundReferences | Impact) -> str:
     if found.unread:
         named = ", ".join(found.unread[:_NAMED]) + (" …" if len(found.unread) > _NAMED else "")
         told.append(f"{counted(len(found.unread), 'file')} that may use it not read: {named}")
+    if found.text.places:
+        told.append(_unlisted(found.text.places))
+    if is_called_unnamed(found.target.first):
+        told.append("calls that do not write its name are not known")
     if found.is_cut:
         told.append("not all definitions of the name were compared, there are too many: others may override it")
     return "; ".join(told)
+
+
+def _unlisted(places: Sequence[tuple[str, int]]) -> str:
+    """Lines that have the name and are known as no use of it."""
+    named = ", ".join(f"{path}:{line}" for path, line in places[:_UNLISTED_SHOWN])
+    more = f" and {len(places) - _UNLISTED_SHOWN} more" if len(places) > _UNLISTED_SHOWN else ""
+    return f"{counted(len(places), 'more line')} with the name, as what is not known: {named}{more}"
 
 
 def _in_tests(uses: int, files: int) -> str:
@@ -289,6 +302,8 @@ def _unsure(impact: Impact, total: int) -> Iterator[str]:
     is_unused = impact.is_resolved and not total and not impact.possible
     if missing := _missing(impact):
         yield f"no use of it is known; {missing}" if is_unused else missing
+    elif is_unused and not impact.text.is_done:
+        yield "no use of it is known; its name stands in too many places to compare all of them"
     elif is_unused:
         where = f"{impact.within}, the part of the repository that was looked at," if impact.within else "the project"
         yield f"no use of it is known: nothing in {where} refers to it by this name"

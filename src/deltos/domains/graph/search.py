@@ -27,6 +27,7 @@ from deltos.domains.graph.query import (
 )  # fmt: skip
 from deltos.domains.graph.reached import ReachedNames
 from deltos.domains.graph.source import Source
+from deltos.domains.graph.unlisted import COMPLETE, TextComparison, compare_with_text, lines_with
 from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merged
 from deltos.errors import BadArgument, NotFound
 from deltos.languages.table import detect
@@ -41,15 +42,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.graph.uses import Use, UseGroup
-    from deltos.store.graph import Graph
-    from deltos.store.project import ProjectFiles
+    from deltos.store.project import ProjectFiles, ProjectStore
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
 _HINT_CHARACTERS = 200
+_LINES_NAMED = 8
 _MOST_COUNTED = 500  # mentions whose lines are read to see how many arguments they give
+_MOST_COMPARED = 5_000  # uses of other definitions of a name: with more, the text is not compared with them
 _NOT_READ = frozenset({"too large", "unreadable", "failed"})  # reasons of skipping a file that may be code
 _CALLABLE = frozenset({"function", "method", "component"})
 _LINKED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh")
@@ -117,6 +119,7 @@ class FoundReferences:
     unresolved: Mapping[str, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     within: str = ""
+    text: TextComparison = COMPLETE
 
     def paths(self) -> set[str]:
         """The files of all places."""
@@ -160,6 +163,7 @@ class Impact:
     distances: Mapping[int, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     within: str = ""
+    text: TextComparison = COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +196,12 @@ def _reading_one_state(
 class GraphSearch:
     """Answers questions about one project's graph."""
 
-    def __init__(self, reader: Graph, root: Path, files: ProjectFiles) -> None:
-        self.reader = reader
+    def __init__(self, store: ProjectStore, root: Path) -> None:
+        self.reader = store.graph
         self.root = root
-        self.source = Source(root, files)
-        self._files = files
+        self.source = Source(root, store)
+        self._files: ProjectFiles = store
+        self._code = store.code
 
     # --- symbols
 
@@ -255,6 +260,10 @@ class GraphSearch:
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
         hint = (self.near_names(symbol) or self._searched()) if suggests else ""
+        if suggests and not is_pattern and (places := lines_with(query.last, self._code, self.source)):
+            named = ", ".join(f"{path}:{line}" for path, line in places[:_LINES_NAMED])
+            more = f" and {len(places) - _LINES_NAMED} more" if len(places) > _LINES_NAMED else ""
+            hint = f"{counted(len(places), 'line')} with the name: {named}{more}. {hint}"
         if self.within:
             hint = f"{hint} Only {self.within} was looked at: ask in the root of its repository for the rest.".lstrip()
         return NotFound(message, hint=hint)
@@ -431,13 +440,27 @@ class GraphSearch:
         """All places that refer to a target, and where there may be others; its own definition is none."""
         found = self.uses(target)
         in_tests = any(map(is_test, found.paths()))
+        text = self._compared(found) if found.is_resolved else TextComparison(is_done=False)
         return replace(
             found,
             test_files=self._test_files(target) if found.is_resolved and not in_tests else 0,
-            unresolved=self._unresolved(target),
+            unresolved={} if text.is_done else self._unresolved(target),
             unread=self._unread(target),
             within=self.within,
+            text=text,
         )
+
+    def _compared(self, found: FoundReferences) -> TextComparison:
+        """What the text has of a target's name beside all that is known of it."""
+        first = found.target.first
+        if found.elsewhere > _MOST_COMPARED:
+            return TextComparison(is_done=False)
+        named = self.reader.symbols_named(first.name)
+        uses = self.reader.references([row.node_id for row in found.namesakes]) if found.namesakes else []
+        rows = [*found.certain, *found.aliased, *found.possible, *found.through, *uses]
+        known = {(row.path, row.line) for row in (*rows, *self.reader.mentions(first.name))}
+        known.update((row.path, row.line) for row in named)
+        return compare_with_text(first, known | found.target.places, self._code, self.source)
 
     def uses(self, target: Target) -> FoundReferences:
         """All places that refer to a target; `references` also tells which files were not looked into."""
@@ -573,6 +596,10 @@ class GraphSearch:
             # What stands at the top of a file runs on import: that reaches the file, not everybody who imports it.
             frontier = {row.node_id for row in rows if row.key}
             found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
+        unresolved = self._unresolved(target)
+        text = COMPLETE
+        if is_resolved(target.first.path) and (unresolved or not (levels or tests)):
+            text = self._compared(self.uses(target))
         return Impact(
             target,
             tuple(map(_without_files, levels)),
@@ -582,10 +609,11 @@ class GraphSearch:
             tuple(self._unsure(target, () if direct else members)),
             is_resolved(target.first.path),
             relatives.is_cut,
-            self._unresolved(target),
+            {} if text.is_done else unresolved,
             distances,
             self._unread(target),
             self.within,
+            text,
         )
 
     def _through(self, target: Target, relatives: Relatives) -> list[ReferenceRow]:

@@ -61,6 +61,11 @@ class Source:
             lines = self._current(tree, path).split(b"\n")[first - 1 : last]
         return [printable(_decoded(line)) for line in lines]
 
+    def text(self, path: str) -> str:
+        """The whole of a file; empty when it cannot be shown."""
+        with source_tree(self._root, self._files) as tree:
+            return self._current(tree, path).decode("utf-8", "replace")
+
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
         """The first few thousand characters of each file that can be read, whether it changed or not."""
         found: dict[str, str] = {}

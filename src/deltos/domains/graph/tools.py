@@ -171,7 +171,7 @@ class _GraphTools:
         projects = [
             OpenedProject(
                 each.name,
-                GraphSearch(each.index.store.graph, each.index.project.root, each.index.store),
+                GraphSearch(each.index.store, each.index.project.root),
                 each.index.store,
                 each.index.workers,
                 each.freshness.complete and not each.freshness.notes,
@@ -271,7 +271,7 @@ class _GraphTools:
     def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
         notes = freshness.notes_about("graph")
         page = BudgetedLines(token_budget=self._token_budget, notes=notes, generated=index.store.generated())
-        search = GraphSearch(index.store.graph, index.project.root, index.store)
+        search = GraphSearch(index.store, index.project.root)
         return _Opened(search, page, freshness.complete and not freshness.notes)
 
 

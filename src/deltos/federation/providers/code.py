@@ -96,7 +96,7 @@ class CodeProvider:
         if not name:
             return []
         try:
-            rows = GraphSearch(index.store.graph, index.project.root, index.store).find(name, suggests=False)
+            rows = GraphSearch(index.store, index.project.root).find(name, suggests=False)
         except BadRequest:  # no such symbol: words may still match
             return []
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`

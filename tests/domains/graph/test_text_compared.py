@@ -1,0 +1,112 @@
+"""An answer is complete only where the text has the name nowhere else; what is defined in several places is one thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.errors import NotFound
+from deltos.languages.code_text import code_text
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    from tests.domains.graph.small_project import SmallProject
+
+PORTABLE = {
+    "include/uv.h": "#define UV_EXTERN\ntypedef struct uv_loop_s uv_loop_t;\nUV_EXTERN int uv_spawn(uv_loop_t* loop);\n"
+    "struct uv_tcp_s {\n  UV_HANDLE_FIELDS\n  UV_STREAM_FIELDS\n};\n",
+    "src/unix/process.c": '#include "uv.h"\nint uv_spawn(uv_loop_t* loop) { return 1; }\n',
+    "src/win/process.c": '#include "uv.h"\nint uv_spawn(uv_loop_t* loop) { return 2; }\n',
+    "test/test-spawn.c": '#include "uv.h"\nint main(void) { return uv_spawn(0); }\n',
+    "one.c": "int usage(void) { return 1; }\n",
+    "two.c": "int usage(void) { return 2; }\n",
+    "three.c": "int usage(void);\nint other(void) { return usage(); }\n",
+}
+
+
+def desk_of(project: SmallProject) -> Desk:
+    return Desk(project.app.tools(), project.root)
+
+
+def test_a_function_of_c_for_two_platforms_is_one_with_all_its_uses(project: SmallProject) -> None:
+    desk = desk_of(project.write(PORTABLE))
+    for symbol in ("uv_spawn", "src/win/process.c::uv_spawn"):
+        text = desk.call("find_references", symbol=symbol).text
+        assert "also defined: src/" in text
+        assert "2 references in 2 files, 1 in tests; complete: no other uses in code" in text
+        assert "test/test-spawn.c\n 2 call" in text
+        assert "of other definitions" not in text
+    assert "1 test" in desk.call("get_impact", symbol="uv_spawn").text
+    assert "include/uv.h:4-7" in desk.call("find_symbol", symbol="uv_tcp_s").text
+
+
+def test_functions_of_c_that_no_header_declares_may_be_meant_all(project: SmallProject) -> None:
+    text = desk_of(project.write(PORTABLE)).call("find_references", symbol="usage").text
+    assert "0 references in 0 files, 2 possible" in text
+    assert " 2 call int other(void) { return usage(); }" in text
+
+
+CSHARP = {
+    "Shop/Shop.csproj": "<Project/>\n",
+    "Shop/GlobalUsings.cs": "global using Shop.Core;\nglobal using Coin = Shop.Core.Money;\n",
+    "Shop/Core/Money.cs": "namespace Shop.Core;\n\npublic partial class Money\n{\n    public Money(int cents) {}\n}\n",
+    "Shop/Core/MoneyText.cs": 'namespace Shop.Core;\n\npublic partial class Money\n{\n    public string Text() => "";\n}\n',
+    "Shop/Till.cs": "namespace Shop.Front;\n\nclass Till\n{\n    Money m = new Money(1);\n    object c = new Coin(2);\n}\n",
+    "Other/Other.csproj": "<Project/>\n",
+    "Other/Purse.cs": "namespace Other;\n\nclass Purse\n{\n    Money m;\n}\n",
+}
+
+
+def test_parts_of_a_class_are_one_and_global_usings_hold_in_their_project(project: SmallProject) -> None:
+    text = desk_of(project.write(CSHARP)).call("find_references", symbol="Money").text
+    assert text.count("\ndef ") + text.startswith("def ") == 1  # the constructor is no second answer
+    assert "also defined: Shop/Core/MoneyText.cs:3" in text
+    assert "Shop/Till.cs\n 5" in text
+    assert " 6 call object c = new Coin(2);" in text
+    possible = text.partition("--- possible")[2]
+    assert "Other/Purse.cs\n 5" in possible  # another project: its usings are not these
+
+
+def test_a_line_that_has_the_name_and_is_known_as_nothing_is_told(project: SmallProject) -> None:
+    files = {
+        "work.py": "def do_work():\n    return 1\n",
+        "table.py": "# do_work is fine here\nTEXT = 'we do_work hard'\nBY_NAME = ['do_work', 'rest']\n",
+        "calls.py": "import work\n\n\nwork.do_work()\n",
+    }
+    desk = desk_of(project.write(files))
+    text = desk.call("find_references", symbol="do_work").text
+    assert "complete" not in text
+    assert "1 more line with the name, as what is not known: table.py:3" in text
+    project.write({"table.py": "# do_work is fine here\nTEXT = 'we do_work hard'\n"})
+    assert "complete: no other uses in code" in desk.call("find_references", symbol="do_work").text
+
+
+def test_what_runs_without_being_named_is_never_complete(project: SmallProject) -> None:
+    project.write({"v.py": "class Vec:\n    def __add__(self, other):\n        return self\n\n\nVec() + Vec()\n"})
+    text = desk_of(project).call("find_references", symbol="Vec.__add__").text
+    assert "calls that do not write its name are not known" in text
+    assert "complete" not in text
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "expected"),
+    [
+        ("python", "a = 'b c'  # d\n'''e\nf'''\n'g'", "a =           \n     \n     \n'g'"),
+        ("c", 'a /* b\n c */ \'d\' "e f" "g" // h', 'a "g"'),
+        ("rust", "fn f<'a>(x: &'a T) { '\\'' }", "fn f<'a>(x: &'a T) {      }"),
+        ("php", "#[Attr]\n# no\n$a = 'b';", "#[Attr]\n    \n$a = 'b';"),
+        ("java", '"open\nnext /* never', '"open\nnext         '),
+    ],
+)
+def test_comments_and_texts_are_no_code(language: str, source: str, expected: str) -> None:
+    found = code_text(source, language)
+    assert len(found) == len(source)
+    assert found.split() == expected.split()
+
+
+def test_a_name_that_is_gone_but_written_somewhere_is_told(project: SmallProject) -> None:
+    project.write({"a.php": "<?php\nclass A {\n  function newName() {}\n}\n", "b.php": "<?php\n(new A)->oldName();\n"})
+    with pytest.raises(NotFound) as caught:
+        project.graph().targets("A::oldName")
+    assert "b.php:2" in caught.value.hint
