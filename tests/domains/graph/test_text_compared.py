@@ -93,7 +93,7 @@ def test_what_runs_without_being_named_is_never_complete(project: SmallProject) 
     ("language", "source", "expected"),
     [
         ("python", "a = 'b c'  # d\n'''e\nf'''\n'g'", "a =           \n     \n     \n'g'"),
-        ("c", 'a /* b\n c */ \'d\' "e f" "g" // h', 'a "g"'),
+        ("c", 'a /* b\n c */ \'d\' "e f" "g" // h', "a 'd' \"g\""),
         ("rust", "fn f<'a>(x: &'a T) { '\\'' }", "fn f<'a>(x: &'a T) {      }"),
         ("php", "#[Attr]\n# no\n$a = 'b';", "#[Attr]\n    \n$a = 'b';"),
         ("java", '"open\nnext /* never', '"open\nnext         '),
@@ -110,3 +110,26 @@ def test_a_name_that_is_gone_but_written_somewhere_is_told(project: SmallProject
     with pytest.raises(NotFound) as caught:
         project.graph().targets("A::oldName")
     assert "b.php:2" in caught.value.hint
+
+
+def test_names_are_understood_as_their_languages_write_them(project: SmallProject) -> None:
+    project.write({
+        "lib/src/main/java/io/shop/Cart.java": "package io.shop;\npublic class Cart {\n  public Cart() {}\n  void add() {}\n}\n",
+        "lib/src/main/java/io/shop/Use.java": "package io.shop;\nclass Use {\n  void go() { new Cart().add(); }\n}\n",
+        "src/Handler/Curl.php": "<?php\nnamespace Acme\\Handler;\nclass Curl {\n  public static function send() {}\n}\n",
+        "src/functions.php": "<?php\nnamespace Acme;\nfunction describe_type() {}\n",
+    })  # fmt: skip
+    graph = project.graph()
+    named = {
+        "io.shop.Cart": "Cart",
+        "io.shop.Cart.add": "Cart.add",
+        "\\Acme\\Handler\\Curl": "Curl",
+        "Acme\\Handler\\Curl::send": "Curl.send",
+        "Acme\\describe_type": "describe_type",
+    }
+    assert {name: [target.first.label for target in graph.targets(name)] for name in named} == {
+        name: [label] for name, label in named.items()
+    }
+    assert [row.name for row in graph.find(r"\bdescribe\w+")] == ["describe_type"]
+    text = desk_of(project).call("find_references", symbol="src/functions.php").text
+    assert "files are not what this language refers to" in text

@@ -97,6 +97,12 @@ def is_same_world(path: str, other: str) -> bool:
     return own is None or its is None or _group(own.name) == _group(its.name)
 
 
+def is_included(path: str) -> bool:
+    """Whether files of a language that is looked up by name are also named themselves: `#include`, `require`, `mod`."""
+    language = detect(path)
+    return language is not None and language.name in ("c", "cpp", "ruby", "rust")
+
+
 def hiding_uses(paths: Iterable[str], of: str) -> list[str]:
     """The files that may use what another defines and whose references are not known: components in Vue."""
     language = detect(of)

@@ -25,12 +25,15 @@ _LONGEST_SYMBOL = 500
 _LINE_DIGITS = 9
 _NAME = re.compile(r"[\w$]++(?:-[\w$]++)*+")
 _DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
+# Names of PHP: \Acme\Shop\Cart::add. What a regular expression says with `\d` or `\b` has one letter there.
+_NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?:(?:::|->)\$?+\w++)?+")
 _ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
-    """`form` is name, dotted or pattern; `text` is normalised: dots between the parts of a dotted name."""
+    """`form` is name, dotted, namespaced (of PHP) or pattern; `text` is normalised: dots between the parts of a name,
+    but for a pattern."""
 
     form: str
     text: str
@@ -84,6 +87,8 @@ def parse_query(symbol: str) -> SymbolQuery:
         return SymbolQuery("name", text)
     if _DOTTED.fullmatch(text):
         return SymbolQuery("dotted", dotted(text))
+    if _NAMESPACED.fullmatch(text):
+        return SymbolQuery("namespaced", dotted(text.replace("->", ".").replace("$", "")).replace("\\", ".").strip("."))
     return SymbolQuery("pattern", text)
 
 
@@ -101,6 +106,16 @@ def pattern_matcher(pattern: str) -> Callable[[str], bool]:
 def qualified_name(row: Symbol) -> str:
     """The symbol's name with its module: `django.db.models.query.QuerySet.filter`; a module's own name is its whole."""
     return ".".join(filter(None, (module_name(row.path), row.key)))
+
+
+def is_called(row: Symbol, name: str) -> bool:
+    """Whether a dotted name means a symbol: its module and its name end with it, or, where the file is called after the
+    type that it defines, its folder and its name: `io.shop.Cart.add` of `src/io/shop/Cart.java`."""
+    if ends_with(qualified_name(row), name):
+        return True
+    folder, _, file = row.path.rpartition("/")
+    head = row.key.partition(".")[0].partition("#")[0]
+    return file.partition(".")[0] == head and ends_with(f"{folder.replace('/', '.')}.{row.key}", name)
 
 
 def module_name(path: str) -> str:

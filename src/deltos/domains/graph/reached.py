@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.facts import SourceInterface
 from deltos.domains.graph.facts import StoredFacts
-from deltos.domains.graph.query import ends_with, module_name, qualified_name
+from deltos.domains.graph.query import ends_with, is_called, module_name
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ReachedNames:
 
     def _types(self, name: str) -> list[Symbol]:
         rows = self._reader.symbols_named(name.rpartition(".")[2])
-        found = [row for row in rows if row.kind in _TYPES and ends_with(qualified_name(row), name)]
+        found = [row for row in rows if row.kind in _TYPES and is_called(row, name)]
         if found or "." not in name:
             return found
         return [row for row in self.find(name).symbols if row.kind in _TYPES]

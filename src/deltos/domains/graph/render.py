@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.languages import is_declared, is_included
 from deltos.domains.graph.lines import (
     SENTENCE_CHARACTERS,
     UseLines,
@@ -175,9 +176,12 @@ def _missing(found: FoundReferences | Impact) -> str:
     if found.unread:
         named = ", ".join(found.unread[:_NAMED]) + (" …" if len(found.unread) > _NAMED else "")
         told.append(f"{counted(len(found.unread), 'file')} that may use it not read: {named}")
+    first = found.target.first
+    if first.kind == "module" and is_declared(first.path) and not is_included(first.path):
+        told.append("files are not what this language refers to: ask for what it defines")
     if found.text.places:
         told.append(_unlisted(found.text.places))
-    if is_called_unnamed(found.target.first):
+    if is_called_unnamed(first):
         told.append("calls that do not write its name are not known")
     if found.is_cut:
         told.append("not all definitions of the name were compared, there are too many: others may override it")

@@ -17,6 +17,7 @@ from deltos.domains.graph.query import (
     SymbolQuery,
     ends_with,
     inside,
+    is_called,
     is_of_kind,
     module_name,
     parse_place,
@@ -237,7 +238,12 @@ class GraphSearch:
             return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
         if query.form == "name":
             return self.reader.symbols_named(query.text) or self.reader.symbols_named(query.text, any_case=True)
-        named = [row for row in self.reader.symbols_named(query.last) if ends_with(qualified_name(row), query.text)]
+        candidates = self.reader.symbols_named(query.last)
+        named = [row for row in candidates if is_called(row, query.text)]
+        parts = query.text.split(".")
+        while query.form == "namespaced" and not named and len(parts) > 1:  # folders rarely repeat a whole namespace
+            parts = parts[1:]
+            named = [row for row in candidates if row.path.endswith(".php") and is_called(row, ".".join(parts))]
         return named or list(self._reached_names.find(query.text).symbols)
 
     @cached_property
@@ -249,7 +255,7 @@ class GraphSearch:
         """Through what a dotted name means something that is defined elsewhere; empty where it is defined there."""
         if not symbol.strip() or self._place(symbol) is not None or (query := parse_query(symbol)).form != "dotted":
             return ""
-        if any(ends_with(qualified_name(row), query.text) for row in self.reader.symbols_named(query.last)):
+        if any(is_called(row, query.text) for row in self.reader.symbols_named(query.last)):
             return ""
         through = self._reached_names.find(query.text).through
         return f"Note: {symbol.strip()} is defined elsewhere: {through}." if through else ""
@@ -460,7 +466,8 @@ class GraphSearch:
         rows = [*found.certain, *found.aliased, *found.possible, *found.through, *uses]
         known = {(row.path, row.line) for row in (*rows, *self.reader.mentions(first.name))}
         known.update((row.path, row.line) for row in named)
-        return compare_with_text(first, known | found.target.places, self._code, self.source)
+        known |= found.target.places
+        return compare_with_text(first, known, self._code, self.source, is_whole=not self.within)
 
     def uses(self, target: Target) -> FoundReferences:
         """All places that refer to a target; `references` also tells which files were not looked into."""
@@ -477,7 +484,8 @@ class GraphSearch:
         known = family | implemented | implementing
         every_named = self.reader.symbols_named(target.first.name)
         named = [row for row in every_named if is_same_world(row.path, target.first.path)]
-        uses = self.reader.reference_counts(row.node_id for row in named if row.node_id not in known)
+        apart = [row for row in named if row.node_id not in known and not _is_constructor(row, {target.first.label})]
+        uses = self.reader.reference_counts(row.node_id for row in apart)
         others = sorted((row for row in named if row.node_id in uses), key=lambda row: -uses[row.node_id])
         mentions = self._mentions(target)
         alike = self._alike(target, mentions)

@@ -29,6 +29,7 @@ _MOST_CHUNKS = 400
 _MOST_SECONDS = 0.5
 _CALLABLE = frozenset({"function", "method", "component"})
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct"})
+_IMPORTING = ("import ", "from ", "use ", "using ", "pub use ", "export ", "const {")
 _QUOTES = ('"', "'", "`")
 _WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _BEFORE_VALUES = frozenset(
@@ -50,8 +51,13 @@ class TextComparison:
 COMPLETE = TextComparison()
 
 
-def compare_with_text(symbol: Symbol, known: Collection[tuple[str, int]], code: Code, source: Source) -> TextComparison:
-    """Compare what is `known` of a symbol's name, its definitions and uses, with the text of files that may use it."""
+def compare_with_text(
+    symbol: Symbol, known: Collection[tuple[str, int]], code: Code, source: Source, *, is_whole: bool
+) -> TextComparison:
+    """Compare what is `known` of a symbol's name, its definitions and uses, with the text of files that may use it.
+
+    Where the project `is_whole`, an import of the name that is not known is of something outside.
+    """
     if not _is_told_by_text(symbol):
         return COMPLETE
     spans = _spans_with(symbol.name, code)
@@ -67,7 +73,8 @@ def compare_with_text(symbol: Symbol, known: Collection[tuple[str, int]], code: 
         if language is not None and is_same_world(path, symbol.path) and (not is_local or path == symbol.path):
             text = code_text(source.text(path), language.name)
             lines = _lines(text, symbol, spans[path], with_texts=not is_test(path))
-            found += [(path, line) for line in lines if (path, line) not in known]
+            new = [(path, line) for line in lines if (path, line) not in known]
+            found += [] if is_whole and _imports_another(text, new) else new
     return TextComparison(tuple(found))
 
 
@@ -131,11 +138,19 @@ def _lines(text: str, symbol: Symbol, spans: Sequence[tuple[int, int]], *, with_
     return sorted(n for n in inside if _may_mean(lines[n - 1], symbol, with_texts=with_texts))
 
 
+def _imports_another(text: str, places: Sequence[tuple[str, int]]) -> bool:
+    """Whether one of the lines of a file imports the name: what it means there is something else."""
+    lines = text.split("\n") if places else []
+    return any(lines[number - 1].lstrip().startswith(_IMPORTING) for _, number in places)
+
+
 def _may_mean(line: str, symbol: Symbol, *, with_texts: bool) -> bool:
     """Whether a line has the name in a place where it may mean the symbol."""
     name = symbol.name
     for at in occurrences(line, name) if name in line else ():
         before, after = line[:at].rstrip(), line[at + len(name) :].lstrip()
+        if after.startswith("\\"):
+            continue  # a namespace
         if after[:1] in _QUOTES and after[:1]:  # the whole or the end of a text of one word; not of a path or an option
             is_listed = "__all__" in line or line.strip(" \t,\"'") == name  # what a module of Python passes on
             if with_texts and not is_listed and before.endswith((*_QUOTES, ".", ":", "\\")):
