@@ -45,6 +45,8 @@ def test_defaults_are_filled_in() -> None:
     [
         ({"maxResults": 3}, "max_results", 3),
         ({"max-results": 3}, "max_results", 3),
+        ({"limit": 3}, "max_results", 3),
+        ({"id": "a"}, "ids", ["a"]),
         ({"max_results": "7"}, "max_results", 7),
         ({"max_results": 7.0}, "max_results", 7),
         ({"max_results": 0}, "max_results", 1),
@@ -72,7 +74,7 @@ def test_what_is_meant_is_understood(given: dict[str, object], name: str, value:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"limit": 3}, "Unknown argument 'limit'. Known: query, max_results, concise, types, ids, kind."),
+        ({"depth": 3}, "Unknown argument 'depth'. Known: query, max_results, concise, types, ids, kind."),
         ({"query": None}, "Missing argument 'query'. What to look for."),
         ({"query": True}, "Argument 'query' must be of type string, not bool. What to look for."),
         ({"query": {}}, "Argument 'query' must be of type string, not dict. What to look for."),

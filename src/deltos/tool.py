@@ -259,18 +259,40 @@ def compact_json(value: JsonObject) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+_PROJECT = ("project_id", "project_path", "repo_path")
+# What a caller may have in mind who takes one tool's word for another's.
+_SYNONYMS = {
+    "limit": ("max_results",),
+    "max_results": ("limit",),
+    "top_k": ("limit", "max_results"),
+    "project": _PROJECT,
+    **dict.fromkeys(_PROJECT, _PROJECT),
+    "directory": ("path",),
+    "folder": ("directory", "path"),
+    "path": ("directory",),
+    "id": ("ids",),
+    "name": ("symbol",),
+    "query": ("symbol",),
+    "symbol": ("query",),
+    "text": ("content", "query"),
+}
+
+
 def snake_case(name: str) -> str:
     """`search-docs` and `searchDocs` as `search_docs`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
 
 
 def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> Arguments:
-    """Fill defaults, understand camelCase, coerce what is unambiguous, clamp numbers; refuse the rest."""
+    """Fill defaults, understand camelCase and what other tools call it, coerce what is unambiguous, clamp numbers;
+    refuse the rest."""
     known = {parameter.name: parameter for parameter in parameters}
     understood = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | known
     arguments: Arguments = {name: p.default for name, p in known.items() if not p.required}
     for name, value in given.items():
-        parameter = understood.get(name) or understood.get(snake_case(name))
+        plain = snake_case(name)
+        meant = next((each for each in _SYNONYMS.get(plain, ()) if each in known and each not in given), "")
+        parameter = understood.get(name) or understood.get(plain) or known.get(meant)
         if parameter is None:
             shown = name[:_SHOWN_CHARACTERS]
             raise BadArgument(f"Unknown argument '{shown}'", hint=f"Known: {', '.join(known) or 'none'}.")

@@ -52,7 +52,7 @@ class CodeIndexer:
     @property
     def version(self) -> str:
         """A new model makes every vector anew, and so is a new version; as is an index without vectors."""
-        return f"4/{model_identity() if self._makes_vectors else 'words'}"
+        return f"5/{model_identity() if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Cut the file along its definitions and turn the pieces into words."""
