@@ -218,7 +218,7 @@ def _cycles(arguments: argparse.Namespace) -> int:
             for component in found:
                 print_json({"mode": component.mode, "files": component.files, "cycle": component.cycle})
         else:
-            print(name_commands_in_notes(render_cycles(found, len(search.reader.paths()), page=page).text))
+            print(name_commands_in_notes(render_cycles(found, search.reader.paths(), page=page).text))
     return 0
 
 

@@ -64,6 +64,8 @@ def test_parts_of_a_class_are_one_and_global_usings_hold_in_their_project(projec
     assert "also defined: Shop/Core/MoneyText.cs:3" in text
     assert "Shop/Till.cs\n 5" in text
     assert " 6 call object c = new Coin(2);" in text
+    cycles = desk_of(project).call("detect_circular").text
+    assert "Those of 5 files of C# are not known: its imports name no files." in cycles
     possible = text.partition("--- possible")[2]
     assert "Other/Purse.cs\n 5" in possible  # another project: its usings are not these
 

@@ -97,6 +97,11 @@ def is_same_world(path: str, other: str) -> bool:
     return own is None or its is None or _group(own.name) == _group(its.name)
 
 
+def imports_no_files(path: str) -> bool:
+    """Whether a language imports only what many files make up together: namespaces of C#."""
+    return path.endswith(".cs")
+
+
 def is_included(path: str) -> bool:
     """Whether files of a language that is looked up by name are also named themselves: `#include`, `require`, `mod`."""
     language = detect(path)

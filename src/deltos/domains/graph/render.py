@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.languages import is_declared, is_included
+from deltos.domains.graph.languages import imports_no_files, is_declared, is_included
 from deltos.domains.graph.lines import (
     SENTENCE_CHARACTERS,
     UseLines,
@@ -25,7 +25,7 @@ from deltos.tool import Answer
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.page import BudgetedLines
@@ -359,8 +359,12 @@ def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines,
     return page.answer(lambda _shown: head, [*map(Piece, sections)])
 
 
-def render_cycles(found: Sequence[Component], files: int, *, page: BudgetedLines) -> Answer:
-    """Components with one shortest cycle each, by when they take effect."""
+def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: BudgetedLines) -> Answer:
+    """Components with one shortest cycle each, by when they take effect; files that no import can name are counted."""
+    unknown = sum(imports_no_files(path) for path in paths)
+    apart_from = (
+        f" Those of {counted(unknown, 'file')} of C# are not known: its imports name no files." if unknown else ""
+    )
     lines = [Piece(_component(component)) for component in found]
     apart = [component for component in found if not component.known]
     by_mode = [f"{sum(component.mode == mode for component in apart)} {name}" for mode, name in _MODE_NAMES.items()]
@@ -368,10 +372,12 @@ def render_cycles(found: Sequence[Component], files: int, *, page: BudgetedLines
 
     def header(shown: int) -> str:
         if not found:
-            return f"No circular imports among {counted(files, 'file')} (at run time, type-only, deferred)."
+            known = counted(len(paths) - unknown, "file")
+            return f"No circular imports among {known} (at run time, type-only, deferred).{apart_from}"
         cut = f"{cut_line(shown, len(found), len(found), 'components')}\n" if shown < len(found) else ""
         grown = f"; larger with imports of another mode: {growing}" if growing else ""
-        return f"{cut}{counted(len(apart), 'circular component')}: {', '.join(by_mode)}{grown}"
+        told = f"{cut}{counted(len(apart), 'circular component')}: {', '.join(by_mode)}{grown}"
+        return f"{told}.{apart_from}" if unknown else told
 
     return page.answer(header, lines)
 

@@ -304,7 +304,7 @@ class SeveralGraphs:
         blocks = []
         for (number, cycles), page in zip(with_cycles, pages, strict=True):
             opened = self._projects[number]
-            blocks.append(render_cycles(cycles, len(opened.search.reader.paths()), page=page))
+            blocks.append(render_cycles(cycles, opened.search.reader.paths(), page=page))
         last = f"No circular imports in {counted(without, 'other project')}." if without else ""
         return self._joined([number for number, _ in with_cycles], blocks, last)
 

@@ -220,8 +220,8 @@ class _GraphTools:
         """Import cycles."""
         reader = graph.search.reader
         with reader.snapshot():
-            imports, files = reader.imports(), len(reader.paths())
-        return render_cycles(find_cycles(imports), files, page=graph.page)
+            imports, paths = reader.imports(), reader.paths()
+        return render_cycles(find_cycles(imports), paths, page=graph.page)
 
     def get_context(self, graph: _Opened, call: Call) -> Answer:
         """One symbol and its neighbourhood, or the map of a file or folder."""
