@@ -680,3 +680,173 @@ void use(void) {
 """,
         }
     )
+
+
+def test_a_java_test_of_a_class_tells_nothing_of_what_follows_and_inner_classes_are_created_through_their_outer() -> (
+    None
+):
+    check_files(
+        {
+            "A.java": """package a;
+class Reader { boolean more() { return true; } }
+class TreeReader extends Reader { boolean more() { return true; } Object element() { return null; } } // -> Reader
+class Outer {
+  class Inner {
+    Inner(int x) {}
+  }
+}
+class Use {
+  void read(Reader in) { // -> Reader
+    if (in instanceof TreeReader) { // -> TreeReader
+      ((TreeReader) in).element(); // -> TreeReader, TreeReader.element
+    }
+    in.more(); // -> Reader.more
+  }
+  void make(Outer outer) { // -> Outer
+    Outer.Inner made = outer.new Inner(1); // -> Outer, Outer.Inner, Outer.Inner.Inner
+  }
+}
+"""
+        }
+    )
+
+
+def test_phpdoc_declares_the_types_that_code_does_not() -> None:
+    check_files(
+        {
+            "src/Items.php": """<?php
+namespace Acme\\Model;
+class Item {
+    /** @return static */
+    public function next() {}
+    public function go() {}
+}
+class Other { public function go() {} }
+interface Shelf {
+    /**
+     * @return Item[] // -> Item
+     */
+    public function all();
+}
+class Drawer implements Shelf { // -> Shelf
+    public function all() {}
+}
+""",
+            "src/Use.php": """<?php
+namespace Acme\\App;
+use Acme\\Model\\Item; // -> Item
+use Acme\\Model\\Drawer; // -> Drawer
+use Acme\\Model;
+/**
+ * @property Item $magic     // -> Item
+ * @method static Item make(Drawer $in)     // -> Item, Drawer
+ * @method remake()
+ */
+class Use_ {
+    /** @var Item|null */ // -> Item
+    private $one;
+    /** @var array<string, Model\\Item> */ // -> Item
+    private array $many = [];
+    private $held;
+    private $mixed;
+
+    /**
+     * @param Item   $a // -> Item
+     * @param \\Acme\\Model\\Item ...$rest // -> Item
+     * @param callable(Item): Drawer $call // -> Item, Drawer
+     * @param array{Other: int, x?: list<Item>} $shape // -> Item
+     * @throws \\Acme\\Model\\Other when it is late // -> Other
+     * @see Item::go() // -> Item, Item.go
+     */
+    public function __construct($a, Drawer $held, $call, $shape, ...$rest) { // -> Drawer
+        $this->held = $held; // -> Use_.held
+        $this->mixed = $held; // -> Use_.mixed
+        $this->mixed = $a; // -> Use_.mixed
+        $a->next()->go(); // -> Item.next, Item.go
+        $rest[0]->go(); // -> Item.go
+    }
+
+    public function run() {
+        $this->one->go(); // -> Use_.one, Item.go
+        $this->magic->go(); // -> Item.go
+        self::make()->go(); // -> Item.go
+        $this->mixed->go(); // -> Use_.mixed
+        foreach ($this->many as $key => $item) { // -> Use_.many
+            $item->go(); // -> Item.go
+        }
+        foreach ($this->held->all() as $each) { // -> Use_.held, Drawer.all
+            $each->go(); // -> Item.go
+        }
+        /** @var Item $told */ // -> Item
+        $told = unknown();
+        $told->go(); // -> Item.go
+        $copy = clone $told;
+        $copy->go(); // -> Item.go
+    }
+}
+""",
+        }
+    )
+
+
+def test_php_conditions_narrow_variables_and_assignments_change_them() -> None:
+    check_files(
+        {
+            "a.php": """<?php
+class Item { public function go() {} }
+class Other extends Item { public function go() {} } // -> Item
+class Use_ {
+    public function go() {}
+    public function narrow($x, $y, Item $z, Item $w) { // -> Item
+        if ($x instanceof Item && $x->go()) { // -> Item, Item.go
+            $x->go(); // -> Item.go
+        } else {
+            $x->go(); // ?-> go
+        }
+        $a = $x instanceof Other ? $x->go() : null; // -> Other, Other.go
+        if (!$y instanceof Item) { // -> Item
+            return;
+        }
+        $y->go(); // -> Item.go
+        $z = new Other(); // -> Other
+        $z->go(); // -> Other.go
+        if ($a) {
+            $w = new Other(); // -> Other
+        }
+        $w->go(); // ?-> go
+        try {
+        } catch (\\Other | int $e) { // -> Other
+            $e->go(); // -> Other.go
+        }
+        array_map([$this, 'go'], [1]); // -> Use_.go
+        array_map([Item::class, 'go'], ['item', 'go']); // -> Item, Item.go
+        \\count([$this, 'nothing']);
+    }
+}
+"""
+        }
+    )
+
+
+def test_php_comments_are_read_within_bounds() -> None:
+    hostile = [
+        "array<" * 5_000,
+        "(" * 5_000,
+        "Foo|" * 5_000,
+        "?" * 5_000,
+        "Foo[" * 5_000,
+        "array{a:" * 5_000,
+        "callable(" * 5_000,
+        "'" * 5_001,
+        "Foo::" * 5_000,
+        "\\" * 5_000,
+        "$" * 5_000,
+        "&" * 5_000,
+        "Foo<" + "a," * 5_000,
+        "static " * 5_000,
+    ]
+    tags = ["param", "var", "return", "method", "property", "template", "see", "throws", "template T of"]
+    for text in hostile:
+        lines = "".join(f" * @{tag} {text}\n" for tag in tags)
+        resolved = Sources({"a.php": f"<?php\n/**\n{lines} */\nfunction f($x) {{}}\nclass Foo {{}}\n"}).resolve()
+        assert set(resolved) == {"a.php"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, UNKNOWN, UNWRAPPED
+from deltos.domains.graph.declared.phpdoc import more_telling
 from deltos.domains.graph.declared.written import VARIABLES, first_child
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import tree_sitter
 
     from deltos.domains.graph.declared.facts import AccessPath
+    from deltos.domains.graph.declared.phpdoc import Documentation
     from deltos.domains.graph.declared.shapes import GrammarShape
     from deltos.domains.graph.declared.written import Written
 
@@ -30,6 +32,11 @@ _NOT_IN_PATTERNS = frozenset(
     "subscript_expression scoped_property_access_expression".split()
 )
 _PRIMITIVE = frozenset({"primitive_type", "sized_type_specifier"})
+_PHP_PARAMETERS = frozenset({"simple_parameter", "variadic_parameter", "property_promotion_parameter"})
+GUARDS = frozenset({"if_statement", "else_if_clause", "while_statement", "conditional_expression", "binary_expression"})
+"""What guards a part of itself by a condition."""
+_LEAVING = frozenset({"return_statement", "throw_expression", "continue_statement", "break_statement"})
+_MOST_CONDITIONS = 32
 _UNWRAPPING = frozenset({"Some", "Ok"})
 _TESTS_OF_FIXTURES = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 
@@ -44,8 +51,9 @@ class Binding(NamedTuple):
 class Declarations:
     """Reads the declarations of one file."""
 
-    def __init__(self, written: Written, shape: GrammarShape, language: str) -> None:
+    def __init__(self, written: Written, shape: GrammarShape, language: str, documentation: Documentation) -> None:
         self._written = written
+        self._documentation = documentation
         self._shape = shape
         self._language = language
         self._matched_values: dict[int, tree_sitter.Node] = {}
@@ -130,6 +138,42 @@ class Declarations:
         if self._language == "rust":
             return list(self._rust(node))
         return list(self._named(node))
+
+    # --- what conditions of PHP tell
+
+    def narrowed(self, node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, list[Binding], list[Binding]]:
+        """What a condition guards, the variables that it narrows there, and those that it narrows for what follows:
+        `if (!$x instanceof Foo) return;`."""
+        if node.type == "binary_expression":
+            left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
+            is_both = left is not None and operator is not None and operator.type in ("&&", "and")
+            inside = self._instances(left, is_negated=False) if is_both else []
+            return node.child_by_field_name("right"), inside, []
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
+        inside = self._instances(condition, is_negated=False)
+        is_guard = node.type == "if_statement" and node.child_by_field_name("alternative") is None and _leaves(body)
+        return body, inside, self._instances(condition, is_negated=True) if is_guard else []
+
+    def _instances(self, condition: tree_sitter.Node | None, *, is_negated: bool) -> list[Binding]:
+        """The variables whose class a condition tells where it holds, or where it does not."""
+        found: list[Binding] = []
+        pending = [condition]
+        for _ in range(_MOST_CONDITIONS):
+            node = pending.pop() if pending else None
+            if node is None:
+                break
+            operator = node.child_by_field_name("operator")
+            sign = operator.type if operator is not None else ""
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if node.type == "parenthesized_expression":
+                pending.append(first_child(node))
+            elif sign in (("||", "or") if is_negated else ("&&", "and")):
+                pending += [right, left]
+            elif is_negated and sign == "!":
+                found += self._instances(node.child_by_field_name("argument"), is_negated=False)[:1]
+            elif not is_negated and sign == "instanceof" and left is not None and left.type == "variable_name":
+                found.append(Binding(left, (TYPE_SIGN + self._written.type_text(right),)))
+        return found
 
     # --- Go
 
@@ -252,8 +296,39 @@ class Declarations:
                 yield Binding(single, _NOTHING)
             return
         declared = self._declared(node)
+        if self._language == "php":
+            yield from self._documented(node, declared)
+            return
         for leaf, value in self._declarators(node):
             yield Binding(leaf, (TYPE_SIGN + declared,) if declared else self._started(node, value))
+
+    def _documented(self, node: tree_sitter.Node, declared: str) -> Iterator[Binding]:
+        """What PHP binds: by its type, the one in its comment, or its value."""
+        if node.type == "foreach_statement":
+            yield from self._php_loop(node)
+            return
+        for leaf, value in self._declarators(node):
+            is_parameter = node.type in _PHP_PARAMETERS
+            name = self._written.text(leaf)
+            told = self._documentation.of_variable(node.start_byte, name, is_parameter=is_parameter)
+            if node.type == "variadic_parameter":
+                declared, told = (f"[]<{each}>" if each not in ("", UNKNOWN) else each for each in (declared, told))
+            text = more_telling(declared, told)
+            yield Binding(leaf, (TYPE_SIGN + text,) if text else self._started(node, value))
+
+    def _php_loop(self, node: tree_sitter.Node) -> Iterator[Binding]:
+        """`foreach ($items as $key => $item)`."""
+        body = node.child_by_field_name("body")
+        parts = [child for child in node.named_children if child != body and child.type != "comment"]
+        if len(parts) != 2:
+            return
+        value, target = parts
+        if target.type == "pair" and target.named_child_count:
+            target = target.named_children[-1]
+        path = (*self._written.path(value), ELEMENT) if target.type == "variable_name" else _NOTHING
+        for leaf in self._leaves(target):
+            told = self._documentation.above(node.start_byte).variables.get(self._written.text(leaf), UNKNOWN)
+            yield Binding(leaf, (TYPE_SIGN + told,) if told != UNKNOWN else path)
 
     def _started(self, node: tree_sitter.Node, value: tree_sitter.Node | None) -> AccessPath:
         path = self._value(value)
@@ -285,10 +360,10 @@ class Declarations:
                 value = _value(child) or (_value(node) if len(inner) == 1 else None)
                 yield from ((leaf, value) for leaf, _ in self._declarators(child))
             return
+        if node.type == "instanceof_expression" and node.child_by_field_name("name") is None:
+            return  # a test alone: the variable stays what it was declared as
         target = next((t for name in _TARGETS if (t := node.child_by_field_name(name)) is not None), None)
         if target is None:
-            if node.type == "instanceof_expression":
-                return
             names = [child for child in node.named_children if child.type in (*self._shape.names, *VARIABLES)]
             target = names[-1] if names else None
         if target is None:
@@ -315,6 +390,16 @@ class Declarations:
                 skipped = current.child_by_field_name("type")
                 value = current.child_by_field_name("value")
                 pending.extend(c for c in reversed(current.named_children) if c not in (skipped, value))
+
+
+def _leaves(body: tree_sitter.Node | None) -> bool:
+    """Whether what follows a block is not reached from inside it."""
+    last = body.named_children[-1] if body is not None and body.named_child_count else None
+    if body is not None and body.type in _LEAVING:
+        return True
+    if last is not None and last.type == "expression_statement":
+        last = first_child(last)
+    return last is not None and last.type in _LEAVING
 
 
 def _items(node: tree_sitter.Node | None) -> list[tree_sitter.Node]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from deltos.domains.graph.declared.declarations import Declarations
+from deltos.domains.graph.declared.declarations import GUARDS, Binding, Declarations
 from deltos.domains.graph.declared.environment import Environment
 from deltos.domains.graph.declared.facts import (
+    CALLABLE,
+    DOCUMENTED,
     TYPE_SIGN,
     UNKNOWN,
+    AccessPath,
     MacroName,
     Occurrence,
     ScopeTypes,
@@ -21,6 +24,7 @@ from deltos.domains.graph.declared.facts import (
 )
 from deltos.domains.graph.declared.imports import read_import, read_package
 from deltos.domains.graph.declared.macros import names_in_macro
+from deltos.domains.graph.declared.phpdoc import Documentation, more_telling, qualified
 from deltos.domains.graph.declared.shapes import SHAPES, GrammarShape
 from deltos.domains.graph.declared.types import parse_type
 from deltos.domains.graph.declared.world import outward
@@ -35,8 +39,7 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.domains.graph.declared.declarations import Binding
-    from deltos.domains.graph.declared.facts import AccessPath, ImportClause
+    from deltos.domains.graph.declared.facts import ImportClause
     from deltos.languages.model import Definition
     from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import ParsedFile
@@ -47,8 +50,12 @@ _GENERIC_NAMES = frozenset({"generic_name", "template_function", "generic_functi
 _ASSIGNING = frozenset({"assignment_expression", "assignment"})
 _PROTOTYPES = frozenset({"declaration", "field_declaration", "type_definition"})
 _PROMOTED = frozenset({"property_promotion_parameter"})  # a parameter of PHP's constructor that is a property too
+_UNTOLD: AccessPath = (UNKNOWN,)
 _NO_SOURCES = frozenset({"property", "variable", "namespace"})
 _CALLABLE = frozenset({"function", "method"})
+_PHP_TYPES = ("class_declaration", "interface_declaration", "trait_declaration", "enum_declaration")
+_PHP_FUNCTIONS = (*SHAPES["php"].functions, "anonymous_function", "arrow_function")
+_PHP_STRINGS = frozenset({"string", "encapsed_string"})
 _MACRO_ITEMS = frozenset({"macro_invocation", "expression_statement"})
 _ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # of Rust: a macro here may hold definitions
 
@@ -79,8 +86,15 @@ class _Bind(NamedTuple):
     bindings: list[Binding]
 
 
+class _Open(NamedTuple):
+    """The beginning of a scope that no node is."""
+
+
 class _Close(NamedTuple):
     """The end of a scope."""
+
+
+_Step: TypeAlias = _Visit | _Bind | _Open | _Close
 
 
 def extract(file: ParsedFile) -> FileFacts:
@@ -111,7 +125,8 @@ class _SourceReader:
         self._spans = _Spans(definitions, symbols)
         self._environment = Environment()
         self._written = Written(data, shape, self._environment)
-        self._declarations = Declarations(self._written, shape, language)
+        self._documentation = Documentation()
+        self._declarations = Declarations(self._written, shape, language, self._documentation)
         self._names = {(symbol.line, symbol.name) for symbol in symbols}
         self._keys = {symbol.key for symbol in symbols}
         self._macros: dict[str, tuple[MacroName, ...]] = {}
@@ -123,6 +138,8 @@ class _SourceReader:
         self._import_lines: list[int] = []
         self._package = ""
         self._implementing: dict[int, str] = {}
+        self._assigned: dict[tuple[str, str], AccessPath] = {}
+        self._unconditional: set[int] = set()
         self._scopes: dict[str, _DeclaredScope] = {}
         self._special: dict[str, Callable[[tree_sitter.Node], None]] = {
             "explicit_constructor_invocation": self._call_constructor,
@@ -137,22 +154,33 @@ class _SourceReader:
             "preproc_def": self._read_macro,
             "preproc_function_def": self._read_macro,
         }
+        if language == "php":
+            self._special |= dict.fromkeys(_PHP_TYPES, self._document_type)
+            self._special |= dict.fromkeys(_PHP_FUNCTIONS, self._document_function)
+            self._special["assignment_expression"] = self._assign_property
+            self._special["array_creation_expression"] = self._refer_to_method
 
     def read(self, root: tree_sitter.Node) -> None:
         """Visit every node once, outermost first; without recursion, for source may nest without end."""
-        pending: list[_Visit | _Bind | _Close] = [_Visit(root, "read")]
+        pending: list[_Step] = [_Visit(root, "read")]
         while pending:
             step = pending.pop()
             if isinstance(step, _Visit):
                 pending.extend(reversed(self._visit(step.node, step.role)))
             elif isinstance(step, _Bind):
                 self._bind(step.bindings)
+            elif isinstance(step, _Open):
+                self._environment.enter()
             else:
                 self._environment.leave()
 
     def facts(self) -> FileFacts:
         """Everything read, in the form that is stored."""
         type_keys = self._spans.type_keys
+        for (owner, name), path in self._assigned.items():
+            types = self._scope(owner).types
+            if path != _UNTOLD and types.get(name, _UNTOLD) == _UNTOLD:
+                types[name] = path
         tops = [
             TopDefinition(symbol.name, symbol.key, symbol.kind)
             for symbol in self._symbols
@@ -194,11 +222,15 @@ class _SourceReader:
 
     # --- nodes
 
-    def _visit(self, node: tree_sitter.Node, role: str) -> list[_Visit | _Bind | _Close]:
+    def _visit(self, node: tree_sitter.Node, role: str) -> list[_Step]:
         """Read a node; what is to be read of it, in order."""
         shape, kind = self._shape, node.type
         if kind in shape.skipped:
+            if kind == "comment" and self._language == "php":
+                self._read_comment(node)
             return []
+        if self._language == "php":
+            self._documentation.place(node.start_byte)
         if kind in shape.imports and self._import(node, kind):
             return []
         if kind in shape.packages:
@@ -217,7 +249,7 @@ class _SourceReader:
             return []
         return self._inside(node, kind, role)
 
-    def _inside(self, node: tree_sitter.Node, kind: str, role: str) -> list[_Visit | _Bind | _Close]:
+    def _inside(self, node: tree_sitter.Node, kind: str, role: str) -> list[_Step]:
         shape = self._shape
         is_prototype = kind in _PROTOTYPES and self._declarations.is_prototype(node)
         opens = kind in shape.scopes or is_prototype
@@ -231,16 +263,29 @@ class _SourceReader:
         if kind in shape.functions:
             self._declare_return(node)
         self._read_special(node, kind)
-        steps: list[_Visit | _Bind | _Close] = [_Visit(*each) for each in self._children(node, kind, role)]
+        steps: list[_Step] = [_Visit(*each) for each in self._children(node, kind, role)]
         if kind in shape.locals or kind in shape.fields:
             bindings = self._declared(node, kind, is_prototype=is_prototype)
             if bindings and opens:
                 steps = self._bound_inside(node, bindings, steps)
             elif bindings:
                 steps.append(_Bind(bindings))
+        if self._language == "php" and kind in GUARDS:
+            steps = self._narrowed(node, steps)
         if opens:
             steps.append(_Close())
         return steps
+
+    def _narrowed(self, node: tree_sitter.Node, steps: list[_Step]) -> list[_Step]:
+        """`if ($x instanceof Foo) …`: what is guarded by a condition sees the variable as a Foo."""
+        guarded, inside, after = self._declarations.narrowed(node)
+        narrowed: list[_Step] = []
+        for step in steps:
+            if inside and isinstance(step, _Visit) and step.node == guarded:
+                narrowed += [_Open(), _Bind(inside), step, _Close()]
+            else:
+                narrowed.append(step)
+        return [*narrowed, _Bind(after)] if after else narrowed
 
     def _read_special(self, node: tree_sitter.Node, kind: str) -> None:
         """What only one language writes."""
@@ -323,6 +368,89 @@ class _SourceReader:
             self._uses += [Occurrence(first + each.line, key, each.name, each.role, None) for each in found]
             self._macros[key] = tuple(dict.fromkeys(MacroName(each.name, each.role) for each in found))
 
+    # --- PHPDoc
+
+    def _read_comment(self, node: tree_sitter.Node) -> None:
+        """The names in a comment of PHP are uses, and `@var Foo $x` inside a function says what a variable is."""
+        text, first = self._written.text(node), node.start_point[0] + 1
+        if not text.startswith("/**"):
+            return
+        found = self._documentation.read(text)
+        for each in found.names:
+            line = first + each.line
+            receiver, name = qualified(each.name)
+            source = self._spans.key_at(line)
+            if each.member:
+                through = (TYPE_SIGN + ".".join((*(receiver or ()), name)),)
+                self._uses.append(Occurrence(line, source, each.member, "read", through))
+            else:
+                self._uses.append(Occurrence(line, source, name, DOCUMENTED, receiver))
+        if self._spans.is_in_function(first) and self._environment.depth:
+            for name, told in found.variables.items():
+                if name and told != UNKNOWN:
+                    self._environment.bind(name, (TYPE_SIGN + told,))
+
+    def _document_type(self, node: tree_sitter.Node) -> None:
+        """`@property` and `@method` are members that a class does not write as code."""
+        name = node.child_by_field_name("name")
+        found = self._documentation.enter_class(node.start_byte)
+        owner = self._spans.type_at(name.start_point[0] + 1) if name is not None else ""
+        if owner and (found.properties or found.methods):
+            types = self._scope(owner).types
+            types |= {each: (TYPE_SIGN + told,) for each, told in found.properties.items()}
+            types |= {f"{each}()": (TYPE_SIGN + told,) for each, told in found.methods.items()}
+
+    def _document_function(self, node: tree_sitter.Node) -> None:
+        told = self._documentation.enter_function(node.start_byte).returns
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if body is not None and body.type == "compound_statement":
+            self._unconditional.update(statement.start_byte for statement in body.named_children)
+        if name is not None and told != UNKNOWN:
+            scope = self._scope(self._spans.key_at(name.start_point[0] + 1))
+            scope.returns = more_telling(scope.returns, told)
+
+    def _refer_to_method(self, node: tree_sitter.Node) -> None:
+        """`[$this, 'name']` and `[Foo::class, 'name']` are the method, where there is one."""
+        values = [first_child(each) for each in node.named_children[:3] if each.named_child_count == 1]
+        owner, told = values if len(values) == node.named_child_count == 2 else (None, None)
+        name = first_child(told) if told is not None and told.type in _PHP_STRINGS else None
+        if owner is None or name is None or not self._written.text(name).isidentifier():
+            return
+        path = self._written.path(owner)
+        if owner.type == "class_constant_access_expression" and path[-1] == "class":
+            path = path[:-1]
+        elif self._written.text(owner) == "__CLASS__":
+            path = ("self",)
+        elif path != ("$this",):
+            return
+        line = name.start_point[0] + 1
+        self._uses.append(Occurrence(line, self._spans.key_at(line), self._written.text(name), CALLABLE, path))
+
+    def _reassigned(self, node: tree_sitter.Node, binding: Binding, before: AccessPath) -> AccessPath | None:
+        """What a variable of PHP holds after a further assignment; None where that tells nothing new. One that may not
+        happen leaves it unknown, unless it is made of what the variable held."""
+        value = node.child_by_field_name("right")
+        if value is None or value.type == "null" or binding.path == before:
+            return None
+        if node.start_byte in self._unconditional:
+            return binding.path
+        return None if binding.path[: len(before)] == before else _UNTOLD
+
+    def _assign_property(self, node: tree_sitter.Node) -> None:
+        """`$this->store = $store`: what a property holds that nothing declares, where all assignments agree."""
+        target, value = node.child_by_field_name("left"), node.child_by_field_name("right")
+        owner = self._spans.type_at(node.start_point[0] + 1)
+        if target is None or value is None or not owner or target.type != "member_access_expression":
+            return
+        path = self._written.path(target)
+        if len(path) != 2 or path[0] != "$this" or value.type == "null":
+            return
+        property_held = (owner, path[1])
+        held = self._written.path(value)
+        before = self._assigned.setdefault(property_held, held)
+        if before != held or UNKNOWN in held[0]:
+            self._assigned[property_held] = _UNTOLD
+
     def _implement(self, node: tree_sitter.Node) -> None:
         """`impl Trait for Type`: the trait is a base of the type, as far as this file defines it."""
         trait, implementing = node.child_by_field_name("trait"), node.child_by_field_name("type")
@@ -338,9 +466,7 @@ class _SourceReader:
             self._implementing[line] = owner
             self._scope(owner).bases.append(self._written.type_text(trait))
 
-    def _bound_inside(
-        self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Visit | _Bind | _Close]
-    ) -> list[_Visit | _Bind | _Close]:
+    def _bound_inside(self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Step]) -> list[_Step]:
         """A loop or a case binds names for its body alone, after its own value was read."""
         body = node.child_by_field_name("body")
         if node.type == "match_arm":
@@ -371,6 +497,9 @@ class _SourceReader:
             yield from self._keyed(*node.named_children)
             return
         is_creation = kind in self._shape.creations
+        if is_creation and self._language == "java" and node.children[0].type not in ("new", "annotation"):
+            yield from self._create_inner(node)
+            return
         trait = node.child_by_field_name("trait") if kind == "impl_item" else None
         called = first_child(node) if kind in _GENERIC_NAMES and role == "call" else self._written.callee(node, kind)
         for child in node.named_children:
@@ -397,6 +526,14 @@ class _SourceReader:
             return "decorate"
         return "type" if kind in self._shape.types and role == "read" else role
 
+    def _create_inner(self, node: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
+        """Java's `outer.new Inner(…)`: the name is looked up in the type of `outer`."""
+        outer, created = node.named_children[0], node.child_by_field_name("type")
+        name = first_child(created) if created is not None and created.child_count else created
+        if name is not None:
+            self._note(name, "create", self._written.path(outer))
+        yield from ((child, "read") for child in node.named_children if child not in (created, name))
+
     def _keyed(self, key: tree_sitter.Node, value: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Go's `Field: value`."""
         is_name = key.named_child_count == 1 and key.named_children[0].type in self._shape.names
@@ -410,6 +547,9 @@ class _SourceReader:
             return
         if name is None:
             yield from ((child, "read") for child in node.named_children)
+            return
+        if kind == "qualified_name":
+            self._note(name, role, qualified(self._written.text(node))[0])
             return
         if name.child_count and name.type not in self._shape.members:
             name = first_child(name) or name  # a generic name: `Foo<T>`
@@ -478,13 +618,22 @@ class _SourceReader:
                 self._scope(owner).types.setdefault(name.removeprefix("$"), binding.path)
             elif not self._environment.depth:
                 self._scope("").types.setdefault(name, binding.path)
-            elif self._language == "ruby" and name[:1].isupper():
-                continue  # a constant, which is a definition
-            elif kind not in _ASSIGNING or self._environment.value(name) is None:
-                kept.append(binding)
+            elif (variable := self._variable(node, kind, binding)) is not None:
+                kept.append(variable)
             if owner and kind.endswith("parameter"):  # of a constructor: a property as well
                 kept.append(binding)
         return kept
+
+    def _variable(self, node: tree_sitter.Node, kind: str, binding: Binding) -> Binding | None:
+        """The variable of a function that a declaration or an assignment binds; None where it binds none anew."""
+        name = self._written.text(binding.leaf)
+        before = self._environment.value(name) if kind in _ASSIGNING else None
+        if self._language == "ruby" and name[:1].isupper():
+            return None  # a constant, which is a definition
+        if before is None:
+            return binding
+        path = self._reassigned(node, binding, before) if self._language == "php" else None
+        return Binding(binding.leaf, path) if path is not None else None
 
     def _declare_method(self, node: tree_sitter.Node) -> None:
         """What a method of C++ returns that its class only declares; a pure virtual one is a definition."""
@@ -523,9 +672,9 @@ class _SourceReader:
 
     # --- the tokens of Rust's macros
 
-    def _tokens(self, node: tree_sitter.Node, role: str) -> list[_Visit | _Bind | _Close]:
+    def _tokens(self, node: tree_sitter.Node, role: str) -> list[_Step]:
         """A macro's arguments are mere tokens: names, and paths of names joined by dots."""
-        inner: list[_Visit | _Bind | _Close] = []
+        inner: list[_Step] = []
         path: AccessPath = ()
         tokens = node.children
         for position, token in enumerate(tokens):

@@ -21,6 +21,12 @@ UNWRAPPED = "unwrap()"
 TYPE_SIGN = ":"
 """What a first step starts with that is a written type and no name."""
 
+DOCUMENTED = "documented"
+"""The role of a type that a comment names: it is that type of the project, or none of it."""
+
+CALLABLE = "callable"
+"""The role of a method that PHP names in a string: `[$this, 'name']`; any other string names none."""
+
 UNNAMED = "{s}"
 """What a struct without a name is called; its arguments are `field=type`."""
 

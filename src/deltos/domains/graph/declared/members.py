@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, UNKNOWN, UNNAMED, UNWRAPPED
+from deltos.domains.graph.declared.facts import (
+    CALLABLE,
+    DOCUMENTED,
+    ELEMENT,
+    KEY,
+    TYPE_SIGN,
+    UNKNOWN,
+    UNNAMED,
+    UNWRAPPED,
+)
 from deltos.domains.graph.declared.macros import TYPE_ALONE
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.types import UNTYPED, UNWRAPPING, ResolvedType, held_by, is_pointer, parse_type
@@ -24,7 +33,7 @@ _DEEPEST = 12
 _MOST_BASES = 64
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _CALLABLE_KINDS = frozenset({"function", "method"})
-_TYPE_ROLES = frozenset({"type", "inherit", "create"})
+_TYPE_ROLES = frozenset({"type", "inherit", "create", DOCUMENTED})
 _BUILT_IN = frozenset({"[]", "{}", "()", "fn", "chan", UNNAMED})
 _OWN_TYPE = frozenset({"Self", "self", "static", "this"})
 
@@ -57,6 +66,8 @@ class Members:
         return self._with_constructors(found) if role == "create" else found
 
     def _through(self, source: str, name: str, role: str, receiver: AccessPath) -> Lookup:
+        if self._unit.language == "php" and role in _TYPE_ROLES:  # a class may have the name of its namespace
+            return Lookup(self._fitting(self._names.in_namespace(self._unit, source, receiver, name), role))
         through = self._pointed(self.followed(source, receiver))
         if through.owner is not None:
             return Lookup(self._fitting(self.member(through.owner, name), role), through.is_certain)
@@ -114,6 +125,8 @@ class Members:
             wanted = [t for t in targets if self._kind(t) in _TYPE_KINDS]
         elif role == TYPE_ALONE:
             return tuple(filter(self.is_type, targets))
+        elif role == CALLABLE:
+            return tuple(t for t in targets if self._kind(t) in _CALLABLE_KINDS)
         elif role == "call":
             wanted = [t for t in targets if self._kind(t) in _CALLABLE_KINDS]
             if self._unit.language == "c" and not wanted:
@@ -292,6 +305,8 @@ class Members:
                 alias = found._replace(owner=None, name=alias.name)
             if alias.owner != owner:
                 return self._step(alias, step, depth + 1)
+        if self._unit.language == "php" and step == ELEMENT and found.arguments and found.unit is not None:
+            return self.type_named(found.unit, found.arguments[-1], found.within, depth + 1)
         return found if step == UNWRAPPED or self._unit.language in ("c", "cpp") else UNTYPED
 
     # --- types
@@ -313,10 +328,12 @@ class Members:
         return ResolvedType(None, True, name, arguments, unit, within) if arguments else UNTYPED
 
     def _type_definition(self, unit: Unit, name: str, within: str, depth: int) -> Lookup:
-        qualifier, _, last = name.rpartition(".")
-        if not qualifier:
+        qualifier, dot, last = name.rpartition(".")
+        if not dot:
             return self._plain_type(unit, name, within, depth)
         path = tuple(qualifier.split("."))
+        if unit.language == "php":
+            return Lookup(tuple(filter(self.is_type, self._names.in_namespace(unit, within, path, last))))
         outer = self.type_named(unit, qualifier, within, depth + 1)
         if outer.owner is not None:
             found = self._fitting(self.member(outer.owner, last), "type")
@@ -371,8 +388,21 @@ class Members:
             returned = self._returned(member, depth, found)
             if returned.owner is not None or returned.name:
                 return returned
+        if self._unit.language == "php" and step.endswith("()"):
+            inherited = self._returned_by_base(found, owner, name, depth)
+            if inherited.owner is not None or inherited.name:
+                return inherited
         if name in ("new", "instance", "getInstance") and step.endswith("()") and not self.member(owner, name):
             return found
+        return UNTYPED
+
+    def _returned_by_base(self, found: ResolvedType, owner: DefinedSymbol, name: str, depth: int) -> ResolvedType:
+        """What a method returns that a base says and the method itself does not."""
+        for base in self._all_bases(owner):
+            for member in self._names.own_member(base, name):
+                returned = self._returned(member, depth, found)
+                if returned.owner is not None or returned.name:
+                    return returned
         return UNTYPED
 
     def _returned(self, function: DefinedSymbol, depth: int, through: ResolvedType = UNTYPED) -> ResolvedType:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.extract import extract
-from deltos.domains.graph.declared.facts import SourceBody, declared_codec
+from deltos.domains.graph.declared.facts import CALLABLE, DOCUMENTED, SourceBody, declared_codec
 from deltos.domains.graph.declared.macros import TYPE_ALONE
 from deltos.domains.graph.declared.members import Members
 from deltos.domains.graph.declared.shapes import SHAPES
@@ -30,7 +30,9 @@ _ROLES: dict[str, EdgeKind] = {
     "call": "call",
     "create": "call",
     "construct": "call",
+    CALLABLE: "call",
     "type": "type",
+    DOCUMENTED: "type",
     TYPE_ALONE: "type",
     "inherit": "inherit",
     "decorate": "decorate",
@@ -122,7 +124,7 @@ class FileResolver:
                     edges[_Reference(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is None and use.role == UNREAD:
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, UNREAD), False)
-            elif not found.targets and use.receiver is not None and not self._is_external(use.source, use.receiver[0]):
+            elif not found.targets and self._may_be_member(use):
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
         imports, external, unresolved = self._resolve_imports(body.import_lines)
         for item, key in imports:
@@ -141,6 +143,12 @@ class FileResolver:
             external,
             unresolved,
         )
+
+    def _may_be_member(self, use: Occurrence) -> bool:
+        """Whether a use that leads nowhere known goes through a value that may be anything."""
+        if use.receiver is None or not use.receiver[0] or use.role in (DOCUMENTED, CALLABLE):
+            return False
+        return not self._is_external(use.source, use.receiver[0])
 
     def _expanded(self, source: str, targets: tuple[DefinedSymbol, ...]) -> tuple[tuple[DefinedSymbol, EdgeKind], ...]:
         """What the bodies of macros refer to where the macros are used; macros in them are replaced too."""

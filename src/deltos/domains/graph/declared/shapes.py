@@ -223,11 +223,12 @@ PHP = GrammarShape(
     types=_kinds("named_type optional_type union_type"),
     decorates=_kinds("attribute"),
     locals=_kinds(
-        "simple_parameter variadic_parameter property_promotion_parameter assignment_expression catch_clause"
+        "simple_parameter variadic_parameter property_promotion_parameter assignment_expression catch_clause "
+        "foreach_statement"
     ),
     scopes=_kinds(
         "function_definition method_declaration anonymous_function anonymous_function_creation_expression "
-        "arrow_function"
+        "arrow_function catch_clause foreach_statement"
     ),
     has_function_names=True,
     fields=_kinds("property_declaration property_promotion_parameter"),

@@ -290,6 +290,16 @@ class Visibility:
             return absolute_rust(".".join(path), home, crate_of(unit.path), self._world.paths, self._world.crates)
         return ".".join(path) if unit.language != "go" else None
 
+    def in_namespace(self, unit: Unit, within: str, path: AccessPath, name: str) -> tuple[DefinedSymbol, ...]:
+        """What PHP means by `Sub\\Name`: an imported namespace, one from the root, or one inside the file's own."""
+        if not path[0]:
+            return self.in_package(".".join(path[1:]), name)
+        package = self.package_of(path, unit, within)
+        if package is None:
+            return ()
+        found = self.in_package(package, name)
+        return found or (self.in_package(f"{unit.home}.{package}", name) if unit.home else ())
+
     def read(self, path: str) -> Unit | None:
         """The interface of a file, which the answer depends on from now on."""
         self.dependencies.add(path)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, UNKNOWN, UNNAMED, UNWRAPPED
+from deltos.domains.graph.declared.phpdoc import SCALARS
 from deltos.domains.graph.declared.shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _FUNCTIONS = frozenset("function_type func_type".split())
 _TRANSPARENT = frozenset(
     "parenthesized_expression await_expression unary_expression reference_expression expression_list "
     "pointer_expression generic_name template_type literal_element argument slice_expression "
-    "non_null_assertion_expression prefix_unary_expression cpp_parenthesized_expression".split()
+    "non_null_assertion_expression clone_expression prefix_unary_expression cpp_parenthesized_expression".split()
 )
 _SUBSCRIPTS = frozenset(
     "index_expression array_access subscript_expression element_access_expression indexing_expression".split()
@@ -111,10 +112,9 @@ class Written:
             return f"fn<{self.type_text(result, depth + 1)}>"
         if kind in _DECLARING:
             return self.type_text(node.child_by_field_name("name"), depth + 1)
-        if kind == "union_type":
-            members = [self.type_text(child, depth + 1) for child in node.named_children[:_MOST_ARGUMENTS]]
-            known = [member for member in members if member != "null"]
-            return known[0] if len(known) == 1 else UNKNOWN
+        if kind in ("union_type", "type_list"):
+            classes = [child for child in node.named_children if self.text(child).lower() not in SCALARS]
+            return self.type_text(classes[0], depth + 1) if len(classes) == 1 else UNKNOWN
         if node.child_count or not node.end_byte - node.start_byte:
             return UNKNOWN
         name = self.text(node)
@@ -162,7 +162,8 @@ class Written:
             before = ""  # `Foo<T>::Bar`: only the last name tells
         dotted = ".".join(part for part in _SEPARATOR.sub(".", "".join(before.split())).split(".") if part)
         name = self.type_text(last, depth + 1)
-        return f"{dotted}.{name}" if dotted else name
+        root = "." if before.startswith("\\") else ""  # PHP's names from the root of all namespaces
+        return f"{root}{dotted}.{name}" if dotted else root + name
 
     # --- expressions
 
