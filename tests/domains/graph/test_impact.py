@@ -60,3 +60,20 @@ def test_every_opening_of_a_ruby_module_is_the_same_symbol(project: SmallProject
     assert len(target.node_ids) == 2
     for asked in (target, graph.at("a.rb:1"), graph.at("b.rb:1")):
         assert "c.rb:3" in places(graph.references(asked))
+
+
+def test_impact_through_an_exported_object_follows_the_member_alone(project: SmallProject) -> None:
+    project.write(
+        {
+            "utils.js": "function isForm(x) {}\nfunction other(x) {}\nexport default { isForm, other }\n",
+            "form.js": "import utils from './utils'\nexport function send(x) { return utils.isForm(x) }\n",
+            "far.js": "import utils from './utils'\nexport function unrelated(x) { return utils.other(x) }\n",
+            "old.js": "function load() {}\nfunction save() {}\nmodule.exports = { load, save }\n",
+            "newer.js": "const old = require('./old')\nfunction go() { old.load() }\nfunction stay() { old.save() }\n",
+        }
+    )
+    graph = project.graph()
+    for name, reached in (("isForm", {("form.js", "send")}), ("load", {("newer.js", "go")})):
+        impact = graph.impact(graph.targets(name)[0])
+        assert {(row.path, row.key) for level in impact.levels for row in level if row.key} == reached
+        assert impact.possible == ()

@@ -16,7 +16,7 @@ def test_required_modules_are_aliases_of_what_they_export() -> None:
     assert graph.imports("use.js") == [("pool.js", "runtime")]
 
 
-def test_exported_properties_are_symbols_and_what_they_pass_on_is_possible() -> None:
+def test_exported_properties_pass_on_what_they_name() -> None:
     graph = resolve(
         {
             "util.js": ("function f() {}\nexports.g = function () {}\nexports.f = f\nmodule.exports.h = () => 1\n"),
@@ -31,11 +31,37 @@ def test_exported_properties_are_symbols_and_what_they_pass_on_is_possible() -> 
     )
     assert graph.references("util.js#exports.g") == ["use.js:1", "use.js:4"]
     assert graph.references("util.js#exports.f") == ["use.js:1", "use.js:3", "use.js:5"]
-    assert graph.references("util.js#f") == ["util.js:3"]
-    assert graph.possible("util.js#f") == ["use.js:1", "use.js:3", "use.js:5"]
+    assert graph.references("util.js#f") == ["use.js:1", "use.js:3", "use.js:5", "util.js:3"]
+    assert graph.possible("util.js#f") == []
     assert graph.references("util.js#exports.h") == ["use.js:6"]
     assert graph.references("whole.js#module.exports.m") == ["use.js:9"]
-    assert graph.possible("whole.js#k") == ["use.js:10", "use.js:11", "use.js:8"]
+    assert graph.references("whole.js#k") == ["use.js:10", "use.js:11", "use.js:8", "whole.js:2"]
+    assert "module.exports.k" not in graph.kinds("whole.js")
+
+
+def test_an_object_that_a_module_exports_passes_on_what_it_names() -> None:
+    graph = resolve(
+        {
+            "utils.js": (
+                "function isForm(x) {}\nconst isBlob = kindOf('Blob')\nfunction other() {}\n"
+                "export default {\n  isForm,\n  isBlob,\n  renamed: other,\n  own() {},\n}\n"
+            ),
+            "use.js": (
+                "import utils from './utils'\nutils.isForm(1)\nutils.isBlob(2)\nutils.renamed()\nutils.own()\n"
+                "const { isForm } = utils\nisForm()\n"
+            ),
+            "parts.js": "function part() {}\nmodule.exports = { part }\n",
+            "index.js": "const { part } = require('./parts')\nmodule.exports = { part }\n",
+            "far.js": "const all = require('./index')\nall.part()\n",
+            "round.js": "const { part } = require('./round')\nmodule.exports = { part }\nrequire('./round').part()\n",
+        }
+    )
+    assert graph.references("utils.js#isForm") == ["use.js:2", "use.js:6", "utils.js:5"]
+    assert graph.references("utils.js#isBlob") == ["use.js:3", "utils.js:6"]
+    assert graph.references("utils.js#other") == ["use.js:4", "utils.js:7"]
+    assert graph.references("utils.js#default.own") == ["use.js:5"]
+    assert "default.isForm" not in graph.kinds("utils.js")
+    assert "far.js:2" in graph.references("parts.js#part")
 
 
 def test_chained_exports_are_only_possible_aliases() -> None:

@@ -79,6 +79,10 @@ class Parameter(Record, frozen=True, tag="p"):
         return bool(self.flags & IS_REST)
 
 
+PASSED_ON = "="
+"""The key of a member that has no symbol of its own: it is the declaration of the module that its term names."""
+
+
 class ObjectMember(Record, frozen=True, tag=":"):
     """A member of an object literal or an object type; its symbol's key, where it has one."""
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _TYPE_KINDS = frozenset(("type", "inherit"))
 _MISSING = "missing"
 _WHOLE = (nodes.NAMESPACE, nodes.ANY_NAME)
+_EXPORTED = ("default.", "module.exports.", "exports.")
+"""What the keys of members start with that a module exports."""
+_LONGEST_CHAIN = 8
+"""How many modules are followed that pass a declaration on."""
 _UNNAMED = (*_WHOLE, "default")
 
 
@@ -124,19 +128,35 @@ class References:
             key = _key(found, meaning)
             if key is not None:
                 yield ReferenceTarget(found.module.path, key, origin, is_certain)
+        elif type(found) is Property and found.key == nodes.PASSED_ON:
+            inner = self._passed_on(found)
+            if inner is not None:
+                yield from self._targets(inner, meaning, origin, is_certain=is_certain)
         elif type(found) is Property and found.key and not found.module.is_library:
             yield ReferenceTarget(found.module.path, found.key, origin, is_certain)
 
+    def _passed_on(self, member: Property) -> Found | None:
+        """What a member of an exported object names, however many modules pass it on."""
+        found: Found | None = member
+        for _ in range(_LONGEST_CHAIN):
+            if type(found) is not Property or found.key != nodes.PASSED_ON:
+                return found
+            found = self._program.lookup(found.module, found.term) if isinstance(found.term, str) else None
+        return None
+
     def _behind(self, found: Found | None) -> Iterator[ReferenceTarget]:
-        """The symbol that an exported or shorthand property passes on under another name."""
-        term = found.term if type(found) is Property else None
+        """The symbol that an exported or shorthand property passes on; certain where the module exports it so."""
+        term, key = (found.term, found.key) if type(found) is Property else (None, "")
         if type(found) is Declared and found.name.startswith("exports."):
             first = found.parts[0]
-            term = first.term if isinstance(first, nodes.ValueDeclaration) else None
-        if isinstance(term, str) and found is not None:
+            term, key = (first.term, found.name) if isinstance(first, nodes.ValueDeclaration) else (None, "")
+        if isinstance(term, str) and found is not None and key != nodes.PASSED_ON:
             inner = self._program.lookup(found.module, term)
             if inner is not None and inner is not found:
-                yield from self._targets(inner, nodes.AS_VALUE, "export", is_certain=False)
+                is_exported = key.startswith(_EXPORTED)
+                for target in self._targets(inner, nodes.AS_VALUE, "export", is_certain=is_exported):
+                    is_aliased = is_exported and target.key.rpartition(".")[2] != key.rpartition(".")[2]
+                    yield target._replace(origin=ALIAS) if is_aliased else target
 
     # Imports
 
@@ -183,8 +203,7 @@ class References:
             return [*self._targets(exported, meaning, "namespace"), *self._behind(exported)]
         targets: list[ReferenceTarget] = []
         for member in members(self._checker, found, name):
-            if member.key and not member.module.is_library:
-                targets += [ReferenceTarget(member.module.path, member.key, "member"), *self._behind(member)]
+            targets += [*self._targets(member, meaning, "member"), *self._behind(member)] if member.key else []
         return targets
 
     # Between declarations
@@ -214,7 +233,7 @@ class References:
                 overridden[name] = [
                     ReferenceTarget(each.module.path, each.key, "override")
                     for each in found
-                    if each.key and not each.module.is_library
+                    if each.key and each.key != nodes.PASSED_ON and not each.module.is_library
                 ]
             self._add_all(self._uses.lines.get(member.key, 0), member.key, "inherit", overridden[name])
 

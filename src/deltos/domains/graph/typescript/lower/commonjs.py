@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.typescript.facts import ImportOrigin
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.references import refer
-from deltos.domains.graph.typescript.lower.values import named_value, value_kind, value_term
+from deltos.domains.graph.typescript.lower.values import WHOLE, named_value, value_kind, value_term
 from deltos.domains.graph.typescript.nodes import ANY_NAME, MemberAccess, Require, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from deltos.domains.graph.typescript.lower.walk import Walk
-
-WHOLE = "module.exports"
 
 
 def is_export_target(walk: Walk, left: Node) -> bool:

@@ -34,8 +34,19 @@ def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
     return named_object(walk, node, expected, owner=owner, functions_alone=True)
 
 
-def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None, functions_alone: bool = False) -> Term:
-    """Walk an object literal; its members, or only its functions, become symbols of `owner` where one is given."""
+def named_object(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    *,
+    owner: str | None,
+    functions_alone: bool = False,
+    is_exported: bool = False,
+) -> Term:
+    """Walk an object literal; its members, or only its functions, become symbols of `owner` where one is given.
+
+    One that a module exports as a whole passes on what it names: `export default { load }` is like `export { load }`.
+    """
     if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
         owner = None
     members: list[nodes.ObjectMember] = []
@@ -46,7 +57,8 @@ def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None, f
         if kind == "pair":
             _pair(walk, child, expected, owner, members, functions_alone=functions_alone)
         elif kind == "shorthand_property_identifier":
-            _shorthand(walk, child, expected, None if functions_alone else owner, members)
+            if not (is_exported and _passed_on(walk, child, members)):
+                _shorthand(walk, child, expected, None if functions_alone else owner, members)
         elif kind == "method_definition":
             _method(walk, child, expected, owner, members, local)
         elif kind == "spread_element":
@@ -100,6 +112,17 @@ def _pair(
             with walk.component(key, name if is_function else ""):
                 term = walk.expression(value, wanted)
     members.append(nodes.ObjectMember(name, term, key, is_optional=False))
+
+
+def _passed_on(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> bool:
+    """Whether an exported object has a declaration of the module under its own name: no symbol beside it."""
+    name = walk.source.name(node)
+    if not isinstance(walk.scopes.values.get(name), str):
+        return False
+    with walk.scopes.inside(""):
+        term = walk.use(node, "read")
+    members.append(nodes.ObjectMember(name, term, nodes.PASSED_ON, is_optional=False))
+    return True
 
 
 def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Binding, ClassFrame, Walk
 
 
+WHOLE = "module.exports"
+
+
 def value_kind(node: Node | None) -> str:
     """The kind of symbol that a name given this value is."""
     if node is None:
@@ -35,7 +38,9 @@ def named_value(
         elif kind == "class":
             declaration = class_declaration(walk, node, binding, key)
         elif kind == "object":
-            declaration = ValueDeclaration(key, named_object(walk, node, expected, owner=key))
+            is_exported = binding in ("default", WHOLE)
+            term = named_object(walk, node, expected, owner=key, is_exported=is_exported)
+            declaration = ValueDeclaration(key, term)
         else:
             declaration = ValueDeclaration(key, walk.expression(node, expected))
     return declaration
