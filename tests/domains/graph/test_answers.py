@@ -273,7 +273,7 @@ def test_maps_of_several_files_share_one_budget(still: SmallProject) -> None:
 def test_no_zero_is_silent(still: SmallProject) -> None:
     desk = tools_of(still)
     alone = desk.call("get_impact", symbol="Alone").text
-    assert "affects 0 symbols in 0 files" in alone
+    assert "affects 0 symbols and 0 tests in 0 files\n" in alone
     assert "and perhaps more: 1 possible use in 1 file, not followed (b.py:2; find_references lists them)" in alone
     assert "no use of it is known" in desk.call("get_impact", symbol="unused").text
     for tool in ("get_impact", "find_references"):
@@ -362,3 +362,32 @@ def test_a_folder_of_a_repository_says_that_the_rest_was_not_looked_at(project: 
     with pytest.raises(NotFound) as raised:
         desk.call("find_symbol", symbol="omega")
     assert "Only src was looked at" in raised.value.hint
+
+
+def test_the_numbers_of_an_impact_add_up_to_its_dependants(project: SmallProject) -> None:
+    project.write(
+        {
+            "store.py": "def load():\n    pass\n\n\ndef save():\n    pass\n",
+            "top.py": "from store import load\n\nload()\n",
+            "user.py": "from store import load\n\n\ndef use():\n    load()\n",
+            "tests/test_store.py": "from store import load, save\n\n\ndef test_a():\n    load()\n\n\ndef test_b():\n    save()\n",
+        }
+    ).index()
+    desk = tools_of(project)
+    text = desk.call("get_impact", symbol="load", limit=1).text
+    assert text.startswith("showing 1/3 dependants (increase limit for more)\n")
+    assert "affects 1 symbol, the top level of 1 file and 1 test in 3 files, up to distance 1\n" in text
+    assert "affects 0 symbols and 1 test in 1 file, up to distance 1\n" in desk.call("get_impact", symbol="save").text
+
+
+def test_distances_count_what_lies_between_tests_too(project: SmallProject) -> None:
+    project.write(
+        {
+            "store.py": "def load():\n    pass\n",
+            "tests/test_helper.py": "from store import load\n\n\ndef given():\n    load()\n",
+            "tool.py": "from tests.test_helper import given\n\n\ndef run():\n    given()\n",
+        }
+    ).index()
+    text = tools_of(project).call("get_impact", symbol="load").text
+    assert "affects 1 symbol and 1 test in 2 files, up to distance 2\n" in text
+    assert "--- distance 2 ---\ntool.py 4 run\n" in text

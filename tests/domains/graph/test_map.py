@@ -144,3 +144,12 @@ def test_what_is_no_file_folder_or_symbol_is_an_error(desk: Desk) -> None:
 )
 def test_a_file_is_told_by_its_first_sentence(path: str, head: str, sentence: str) -> None:
     assert opening_sentence(path, head) == sentence
+
+
+def test_files_that_are_no_code_are_counted_as_such(project: SmallProject) -> None:
+    project.write(
+        {**FILES, "a.yaml": "x: 1\n", "b.yaml": "y: 1\n", "data.unheardof": "Free.\n", "src/shop/notes.md": "# Notes\n"}
+    )
+    text = tools_of(project).call("get_context", symbol="").text
+    assert "\n not code: yaml 2, markdown 1, others 1\n" in text
+    assert "\n not code: markdown 1\n" in text

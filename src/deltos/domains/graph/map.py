@@ -136,7 +136,7 @@ class _Mapper:
     def _headline(self) -> str:
         top = self._tree[self._top]
         languages = Counter(self._languages.values())
-        told = ", ".join(f"{name or 'other'} {number}" for name, number in languages.most_common(5))
+        told = _told(languages, most=5)
         sentence = self._about(self._top)
         name = f"{self._top}/" if self._top else self._search.root.name
         return f"map of {name}: {counted(top.total, 'file')} ({told}){f' — {sentence}' if sentence else ''}"
@@ -206,10 +206,10 @@ class _Mapper:
             yield Piece(f"{heading} {self._module(path, path in with_symbols)}", 1 + said)
             heading, said = "", 0
         others = Counter(name for path in folder.files if (name := self._languages[path]) in NOT_CODE)
-        rest = [counted(len(modules) - len(shown), "more module")] if len(modules) > len(shown) else []
-        rest += [f"{name or 'other'} {number}" for name, number in others.most_common()] if not heading else []
+        rest = [f"and {counted(len(modules) - len(shown), 'more module')}"] if len(modules) > len(shown) else []
+        rest += [f"not code: {_told(others)}"] if others and not heading else []
         if rest or said:
-            yield Piece(f"{heading} and {', '.join(rest)}" if rest else f"{folder.path}/", said)
+            yield Piece(f"{heading} {'; '.join(rest)}" if rest else f"{folder.path}/", said)
 
     def _is_said(self, path: str, about: str) -> bool:
         """Whether a module has nothing to tell beyond what its folder's line says."""
@@ -262,6 +262,13 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
         if page.fitting(header, pieces) == len(pieces):
             break
     return page.answer(header, pieces)
+
+
+def _told(languages: Counter[str], *, most: int | None = None) -> str:
+    """How many files there are of each language, most first; those of none last."""
+    named = [(name, number) for name, number in languages.most_common(most) if name]
+    unnamed = languages.total() - sum(number for _, number in named)
+    return ", ".join([*(f"{name} {number}" for name, number in named), *([f"others {unnamed}"] if unnamed else [])])
 
 
 def _outline(rows: Sequence[Symbol], users: dict[int, int], *, is_told: bool, with_values: bool) -> Iterator[Piece]:

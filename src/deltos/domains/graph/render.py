@@ -267,7 +267,7 @@ def render_impact(
     impact: Impact, source: Source, together: Sequence[ChangedTogether] = (), *, limit: int, page: BudgetedLines
 ) -> Answer:
     """Dependants by distance, the direct ones with the line that depends; then tests, then what history connects."""
-    sections = [(f"--- distance {number} ---", rows) for number, rows in enumerate(impact.levels, 1)]
+    sections = [(f"--- distance {impact.distances[rows[0].node_id]} ---", rows) for rows in impact.levels]
     sections.append(("--- tests ---", impact.tests))
     affected = [row for level in impact.levels for row in level]
     total = len(affected) + len(impact.tests)
@@ -280,17 +280,24 @@ def render_impact(
         return [*pieces, *_together_section(impact, together)]
 
     def header(shown: int) -> str:
-        symbols = sum(row.kind != "file" for row in affected)
-        files = len({row.path for row in (*affected, *impact.tests)})
-        what = (
-            f"{_defined(impact.target)}\n"
-            f"affects {counted(symbols, 'symbol')} in {counted(files, 'file')}, "
-            f"{counted(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
-        )
+        what = f"{_defined(impact.target)}\n{_affected(impact)}"
         what += "".join(f"\n{line}" for line in _unsure(impact, total))
         return f"{cut_line(shown, min(limit, total), total, 'dependants')}\n{what}" if shown < total else what
 
     return page.widest(header, results)
+
+
+def _affected(impact: Impact) -> str:
+    """How much a change affects; what is counted by sort adds up to the number of dependants."""
+    affected = [row for level in impact.levels for row in level]
+    whole = sum(row.kind == "file" for row in affected)
+    parts = [counted(len(affected) - whole, "symbol")]
+    parts += [f"the top level of {counted(whole, 'file')}"] if whole else []
+    parts += [counted(len(impact.tests), "test")] if impact.tests or not whole else []
+    files = len({row.path for row in (*affected, *impact.tests)})
+    distance = max(impact.distances.values(), default=0)
+    far = f", up to distance {distance}" if distance else ""
+    return f"affects {', '.join(parts[:-1])} and {parts[-1]} in {counted(files, 'file')}{far}"
 
 
 def _unsure(impact: Impact, total: int) -> Iterator[str]:

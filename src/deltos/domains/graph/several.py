@@ -245,10 +245,9 @@ class SeveralGraphs:
     def _changed(self, meant: _Meant, impact: Impact) -> dict[Definition, int]:
         """What a change affects in its own project, with the distance."""
         changed = dict.fromkeys([*self._definitions(meant), *self._members_of(meant)], 0)
-        for distance, level in enumerate(impact.levels, 1):
-            for row in level:
-                if row.key:
-                    changed.setdefault(Definition(row.path, row.key), distance)
+        for row in (row for level in impact.levels for row in level):
+            if row.key:
+                changed.setdefault(Definition(row.path, row.key), impact.distances[row.node_id])
         return changed
 
     def _closure(self, user: int, crossings: Crossings, changed: dict[Definition, int]) -> Iterator[tuple[Symbol, int]]:
