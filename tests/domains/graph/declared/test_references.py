@@ -482,3 +482,23 @@ impl Vec { fn shared() {} }
     assert not {(3, "new"), (4, "new")} & possible
     assert {line for line, _ in possible} >= {5, 6}
     assert {7, 8} <= {edge.line for edge in sources.resolve()["src/lib.rs"].edges}
+
+
+def test_a_path_of_rust_through_an_unknown_type_means_members_of_types_of_its_name_alone() -> None:
+    resolved = Sources(
+        {
+            "src/lib.rs": "pub mod a;\npub mod b;\npub mod used;\n",
+            "src/a.rs": "pub struct Builder;\nimpl Builder { pub fn new() {} }\npub struct Empty;\n",
+            "src/b.rs": "pub struct Runtime;\nimpl Runtime { pub fn new() {} }\npub type Rt = Runtime;\n",
+            "src/used.rs": """fn use_them() {
+    given::Builder::new(); // of a type of that name
+    std::fs::Builder::new();
+    core::Builder::new();
+    given::Empty::new();
+    given::Rt::new(); // of any type, for it may be another name of it
+}
+""",
+        }
+    ).resolve()
+    possible = {(edge.line, edge.target_key) for edge in resolved["src/used.rs"].edges if not edge.certain}
+    assert possible == {(2, "Builder"), (2, "Builder.new"), (5, "Empty"), (6, "Rt"), (6, "new")}

@@ -10,7 +10,7 @@ from deltos.domains.graph.declared.facts import CALLABLE, DOCUMENTED, SourceBody
 from deltos.domains.graph.declared.macros import TYPE_ALONE
 from deltos.domains.graph.declared.members import Members
 from deltos.domains.graph.declared.shapes import SHAPES
-from deltos.domains.graph.declared.visibility import Visibility
+from deltos.domains.graph.declared.visibility import Lookup, Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
 from deltos.domains.graph.kernel.dependencies import any_definition, outside_package
 from deltos.domains.graph.kernel.resolver import Resolution
@@ -40,6 +40,7 @@ _ROLES: dict[str, EdgeKind] = {
 
 
 _TYPE_OF_RUST = re.compile(r"[A-Z]\w+")  # a single capital is a type parameter
+_STRUCTURES = frozenset({"class", "enum"})
 _MOST_PREFIXES = 12
 _MOST_EXPANDED = 64
 """Names in the bodies of macros that are looked up for one use."""
@@ -109,8 +110,10 @@ class FileResolver:
         for use in dict.fromkeys(body.uses):  # a line may say the same a thousand times
             kind = _ROLES.get(use.role, "read")
             found = self._members.meant(use.source, use.name, use.role, use.receiver)
-            if not (found.targets and found.is_certain) and self._is_of_other_type(use):
-                continue
+            if not (found.targets and found.is_certain) and (alike := self._of_named_type(use)) is not None:
+                found = Lookup(tuple(alike), is_certain=False)
+                if not alike:
+                    continue
             if len(found.targets) > MOST_TARGETS:
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
                 continue
@@ -148,7 +151,14 @@ class FileResolver:
         """Whether a use that leads nowhere known goes through a value that may be anything."""
         if use.receiver is None or not use.receiver[0] or use.role in (DOCUMENTED, CALLABLE):
             return False
-        return not self._is_external(use.source, use.receiver[0])
+        return not self._is_external(use.source, use.receiver[0]) and not self._is_of_other_crate(use)
+
+    def _is_of_other_crate(self, use: Occurrence) -> bool:
+        """Whether a path of Rust begins with a crate that is not of the project."""
+        if self._unit.language != "rust" or not use.receiver:
+            return False
+        first = use.receiver[0]
+        return first in self._world.outside_crates and self._unit.module(use.source, first) is None
 
     def _expanded(self, source: str, targets: tuple[DefinedSymbol, ...]) -> tuple[tuple[DefinedSymbol, EdgeKind], ...]:
         """What the bodies of macros refer to where the macros are used; macros in them are replaced too."""
@@ -173,16 +183,26 @@ class FileResolver:
                         seen.add(target)
                         pending.append(target)
 
-    def _is_of_other_type(self, use: Occurrence) -> bool:
-        """Whether Rust's `Vec::new` names a type that the project does not define, and gives no members by traits."""
+    def _of_named_type(self, use: Occurrence) -> list[DefinedSymbol] | None:
+        """What Rust's `Builder::new` may mean where it is not known which Builder: members of the types of that name,
+        nothing where the path is of another library. None where it may be any member: by a trait, or by another name
+        of a type (`type Rt = Runtime`, `use Runtime as Rt`)."""
         owner = use.receiver[-1] if use.receiver else ""
         if self._unit.language != "rust" or not _TYPE_OF_RUST.fullmatch(owner) or owner == "Self":
-            return False
-        self._names.dependencies.add(any_definition(owner))
-        if self._names.visible(self._unit, owner, use.source).targets or self._world.named(owner):
-            return False
+            return None
+        self._names.dependencies.update((any_definition(owner), any_definition(use.name)))
+        if self._is_of_other_crate(use):
+            return []
+        visible = self._names.visible(self._unit, owner, use.source).targets
+        kinds = {each.kind for each in self._world.named(owner)}
+        if kinds - _STRUCTURES or any(bare_key(target.key).rpartition(".")[2] != owner for target in visible):
+            return None
         owners, is_of_trait = self._owners(use.name)
-        return owner not in owners and not is_of_trait
+        if is_of_trait:
+            return None
+        ending = f".{owner}.{use.name}"
+        named = self._world.named(use.name) if owner in owners else ()
+        return [DefinedSymbol(each.path, each.key) for each in named if f".{bare_key(each.key)}".endswith(ending)]
 
     def _owners(self, name: str) -> tuple[frozenset[str], bool]:
         """The names of the types that have a member of a name, and whether one of them is a trait."""

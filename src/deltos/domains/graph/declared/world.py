@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NO_TYPES = ScopeTypes()
 _USINGS_FILES = ("GlobalUsings", "Usings", "GlobalUsing", "Globals", "Global", "Imports", "GlobalImports")
 """What files are called that hold the `global using`s of a C# project: other files are not asked for them."""
+_STANDARD_CRATES = ("std", "core", "alloc")
 
 
 class Unit:
@@ -215,6 +216,16 @@ class World:
                 if root in self.paths:
                     found.setdefault(declared.name, dirname(root).replace("/", "."))
         return found
+
+    @cached_property
+    def outside_crates(self) -> frozenset[str]:
+        """The crates that manifests require and the project does not define, as paths name them."""
+        required = set(_STANDARD_CRATES)
+        for manifest in self.by_file_name("Cargo.toml"):
+            declared = self.project.interface(manifest)
+            if isinstance(declared, PackageDeclaration):
+                required.update(name.replace("-", "_") for name in declared.requires)
+        return frozenset(required - {name.replace("-", "_") for name in self.crates})
 
     def go_package(self, name: str) -> str:
         """The folder of the project that a Go import path means, dotted; marked `//` when it is not of the project."""
