@@ -850,3 +850,21 @@ def test_php_comments_are_read_within_bounds() -> None:
         lines = "".join(f" * @{tag} {text}\n" for tag in tags)
         resolved = Sources({"a.php": f"<?php\n/**\n{lines} */\nfunction f($x) {{}}\nclass Foo {{}}\n"}).resolve()
         assert set(resolved) == {"a.php"}
+
+
+def test_php_namespaces_in_braces_are_read_also_without_a_name() -> None:
+    check_files(
+        {
+            "a.php": """<?php
+namespace Acme {
+    class Item { public function go() {} }
+}
+namespace {
+    use Acme\\Item; // -> Item
+    function run(Item $item) { // -> Item
+        $item->go(); // -> Item.go
+    }
+}
+"""
+        }
+    )

@@ -235,8 +235,9 @@ class _SourceReader:
             return []
         if kind in shape.packages:
             self._package = self._package or read_package(node, self._written.text)
+            body = node.child_by_field_name("body")  # PHP's `namespace { … }` has no name
             name = node.child_by_field_name("name") or first_child(node)  # says where this file is, refers to nothing
-            return [_Visit(child, "read") for child in node.named_children if child != name]
+            return [_Visit(child, "read") for child in node.named_children if child == body or child != name]
         if kind in shape.names and not node.child_count:
             self._note(node, "type" if role == "read" and kind == "type_identifier" else role, None)
             return []
