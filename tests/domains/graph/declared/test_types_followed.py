@@ -741,6 +741,10 @@ use Acme\\Model;
  * @property Item $magic     // -> Item
  * @method static Item make(Drawer $in)     // -> Item, Drawer
  * @method remake()
+ * @property-read Model\\Item $read     // -> Item
+ * @phpstan-type Row array<string, Item>     // -> Item
+ * @phpstan-import-type Other from Drawer     // -> Drawer
+ * @template-covariant T of Item     // -> Item
  */
 class Use_ {
     /** @var Item|null */ // -> Item
@@ -749,6 +753,10 @@ class Use_ {
     private array $many = [];
     private $held;
     private $mixed;
+    /** @phpstan-var Other|Row */
+    private $aliases;
+    /** @var T */
+    private $bound;
 
     /**
      * @param Item   $a // -> Item
@@ -769,7 +777,9 @@ class Use_ {
     public function run() {
         $this->one->go(); // -> Use_.one, Item.go
         $this->magic->go(); // -> Item.go
+        $this->read->go(); // -> Item.go
         self::make()->go(); // -> Item.go
+        $this->bound->go(); // -> Use_.bound, Item.go
         $this->mixed->go(); // -> Use_.mixed
         foreach ($this->many as $key => $item) { // -> Use_.many
             $item->go(); // -> Item.go

@@ -23,7 +23,7 @@ _LONGEST_TYPE = 400
 _DEEPEST = 10
 _MOST_ARGUMENTS = 4
 _TOKEN = re.compile(r"[A-Za-z_\\\x80-\U0010ffff][\w\\]*(?:-\w+)*|\$\w+|\d[\w.]*|'[^'\n]*'|\"[^\"\n]*\"|::|\.\.\.|\S")
-_TAG = re.compile(r"@(?:phpstan-|psalm-|phan-)?([A-Za-z]+)")
+_TAG = re.compile(r"@(?:phpstan-|psalm-|phan-)?([A-Za-z]+(?:-[A-Za-z]+)*)")
 _END = ""
 SCALARS = frozenset(
     "null string int integer float double bool boolean true false void never array callable resource scalar "
@@ -46,7 +46,9 @@ _BUILT_IN = (
 )
 _VAGUE = frozenset({"", UNKNOWN, "array", "iterable", "mixed", "object", "callable"})
 _NAMED = frozenset({"throws", "extends", "implements", "use", "mixin", "uses"})
-_PROPERTIES = frozenset({"property", "propertyread", "propertywrite"})
+_PROPERTIES = frozenset({"property", "property-read", "property-write"})
+_TEMPLATES = frozenset({"template", "template-covariant", "template-contravariant"})
+_ALIASES = frozenset({"type", "import-type"})
 
 
 class DocumentedName(NamedTuple):
@@ -142,13 +144,7 @@ def read_comment(text: str, templates: Mapping[str, str]) -> DocComment:
     for at, end in pairwise([*tags, len(cleaned)]):
         tag = _TAG.match(cleaned, at)
         if tag is not None:
-            name = tag[1].lower()
-            if cleaned.startswith(("-read", "-write"), tag.end()):
-                name, start = "property", cleaned.find(" ", tag.end(), end)
-                start = start if start >= 0 else end
-            else:
-                start = tag.end()
-            _Tag(cleaned, start, end, known, found, starts).read(name)
+            _Tag(cleaned, tag.end(), end, known, found, starts).read(tag[1].lower())
     return found
 
 
@@ -159,11 +155,12 @@ def _content(line: str) -> str:
 
 
 def _read_templates(text: str, tags: list[int], found: DocComment) -> None:
-    """`@template T of Foo`: T is at least a Foo."""
+    """`@template T of Foo`: T is at least a Foo; what aliases stand for is not known."""
     for at in tags:
+        tag = _TAG.match(text, at)
         words = text[at : at + _LONGEST_TYPE].partition("\n")[0].split()
-        if words[0].startswith(("@template", "@phpstan-template", "@psalm-template")) and len(words) > 1:
-            is_bound = len(words) > 3 and words[2] in ("of", "as")
+        if tag is not None and len(words) > 1 and tag[1].lower() in _TEMPLATES | _ALIASES:
+            is_bound = tag[1].lower() in _TEMPLATES and len(words) > 3 and words[2] in ("of", "as")
             found.templates[words[1]] = _dotted(words[3]) if is_bound else UNKNOWN
 
 
@@ -194,8 +191,10 @@ class _Tag:
                 read()
             elif tag in _PROPERTIES:
                 self._property()
-            elif tag == "template":
+            elif tag in _TEMPLATES:
                 self._template()
+            elif tag in _ALIASES:
+                self._alias()
             elif tag == "see":
                 self._see()
             elif tag in _NAMED:
@@ -231,6 +230,13 @@ class _Tag:
         if self._peek() in ("of", "as"):
             self._take()
             self._union(0)
+
+    def _alias(self) -> None:
+        """`@phpstan-type Row array<Foo>`, `@phpstan-import-type Row from Foo`: names of types that are no classes."""
+        self._take()
+        if self._peek() in ("=", "from"):
+            self._take()
+        self._union(0)
 
     def _method(self) -> None:
         """`@method static Foo find(int $id)`; the type may be left out."""
