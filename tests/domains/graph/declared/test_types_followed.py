@@ -878,3 +878,32 @@ namespace {
 """
         }
     )
+
+
+def test_every_name_of_a_cpp_path_is_looked_up_and_names_of_tests_are_none() -> None:
+    check_files(
+        {
+            "prog.h": """class Prog {
+ public:
+  class Inst {
+   public:
+    void Init(int out);
+    static void Go();
+  };
+};
+class Set {};
+class Fix {};
+""",
+            "prog.cc": """#include "prog.h" // -> prog.h:
+void Prog::Inst::Init(int out) { // -> Prog, Prog.Inst
+  Prog::Inst::Init(1); // -> Prog, Prog.Inst, prog.cc:Prog.Inst.Init
+}
+TEST(Set, Prog) {
+  Set set; // -> Set
+}
+TEST_F(Fix, Set) { // -> Fix
+  Set set; // -> Set
+}
+""",
+        }
+    )

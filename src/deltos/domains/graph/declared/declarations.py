@@ -101,13 +101,25 @@ class Declarations:
 
     def fixture(self, node: tree_sitter.Node) -> str:
         """The class that a test of GoogleTest belongs to: `TEST_F(Fixture, Name) {…}`; empty for anything else."""
+        macro, parameters = self._test(node)
+        if macro not in _TESTS_OF_FIXTURES or not parameters:
+            return ""
+        return self._written.type_text(parameters[0].child_by_field_name("type"))
+
+    def test_names(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+        """The names that a test of GoogleTest gives to itself and its suite, and that refer to nothing."""
+        macro, parameters = self._test(node)
+        named = parameters[1:] if macro in _TESTS_OF_FIXTURES else parameters if macro == "TEST" else []
+        return [declared for each in named if (declared := each.child_by_field_name("type")) is not None]
+
+    def _test(self, node: tree_sitter.Node) -> tuple[str, list[tree_sitter.Node]]:
+        """The macro that a function of C++ looks to be named like, and what stands in its parentheses."""
         declarator = node.child_by_field_name("declarator")
         name = declarator.child_by_field_name("declarator") if declarator is not None else None
-        if declarator is None or name is None or self._written.text(name) not in _TESTS_OF_FIXTURES:
-            return ""
-        parameters = declarator.child_by_field_name("parameters")
-        first = parameters.named_children[0] if parameters is not None and parameters.named_child_count else None
-        return self._written.type_text(first.child_by_field_name("type")) if first is not None else ""
+        parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
+        if name is None or parameters is None:
+            return "", []
+        return self._written.text(name), parameters.named_children[:2]
 
     def qualified_name(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
         """The last name of the function of C++ that is defined outside its class: `run` of `void Job::run() {…}`."""

@@ -311,6 +311,7 @@ class _SourceReader:
         fixture = self._declarations.fixture(node)
         if fixture:
             self._scope(self._spans.key_at(node.start_point[0] + 1)).bases.append(fixture)
+        self._bound.update(name.start_byte for name in self._declarations.test_names(node))
 
     def _define_type(self, node: tree_sitter.Node) -> None:
         self._bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
@@ -542,6 +543,9 @@ class _SourceReader:
 
     def _member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Note the member's name with the path to it; go on with the object and the arguments."""
+        if kind == "qualified_identifier" and len(parts := self._written.qualified_parts(node)) > 2:
+            yield from self._qualified(parts, role)
+            return
         receiver, name = self._written.member_parts(node, kind)
         if kind == "method_reference" and node.children[-1].type == "new":
             yield from ((child, "create") for child in node.named_children[:1])  # Java's `Parser::new`
@@ -565,6 +569,16 @@ class _SourceReader:
         for child in node.named_children:
             if child not in (receiver, name):
                 yield child, "read"
+
+    def _qualified(self, parts: list[tree_sitter.Node], role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
+        """C++'s `a::b::c`: each name is looked up in what stands before it."""
+        yield parts[0], "read"
+        before = self._written.path(parts[0])
+        for part in parts[1:]:
+            name = (first_child(part) or part) if part.child_count else part
+            self._note(name, role if part is parts[-1] else "read", before)
+            before = (*before, self._written.text(name))
+            yield from ((child, "type") for child in part.named_children if child != name)
 
     def _note(self, node: tree_sitter.Node, role: str, receiver: AccessPath | None) -> None:
         name = self._written.text(node)

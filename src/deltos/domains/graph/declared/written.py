@@ -174,10 +174,9 @@ class Written:
         while node is not None and len(steps) < _LONGEST_PATH:
             kind = node.type
             if kind in self._shape.members:
-                receiver, name = self.member_parts(node, kind)
-                suffix = "()" if self._shape.calls.get(kind) in ("name", "method") else suffix
-                steps.append(self._last(name) + suffix)
-                suffix, node = "", receiver
+                last, node = self._member_steps(node, kind, suffix)
+                steps += last
+                suffix = ""
                 if node is None:
                     return tuple(reversed(steps))
             elif kind in self._shape.creations:
@@ -202,6 +201,19 @@ class Written:
             else:
                 return self._start(node, suffix, steps)
         return (UNKNOWN, *reversed(steps))
+
+    def _member_steps(
+        self, node: tree_sitter.Node, kind: str, suffix: str
+    ) -> tuple[list[str], tree_sitter.Node | None]:
+        """The names that a member access ends with, last first, and what they are reached from."""
+        if kind == "qualified_identifier":
+            first, *parts = self.qualified_parts(node)
+            if not parts:
+                return [self._last(first) + suffix], None
+            return [self._last(parts[-1]) + suffix, *map(self._last, reversed(parts[:-1]))], first
+        receiver, name = self.member_parts(node, kind)
+        is_called = self._shape.calls.get(kind) in ("name", "method")
+        return [self._last(name) + ("()" if is_called else suffix)], receiver
 
     def _from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
         return (TYPE_SIGN + self.type_text(node), *reversed(steps))
@@ -256,6 +268,17 @@ class Written:
         if object_field:
             return node.child_by_field_name(object_field) or _keyword(node, self._shape), name
         return (children[0] if len(children) > 1 else _keyword(node, self._shape)), name
+
+    def qualified_parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+        """The names of C++'s `a::b::c`, each as the node it is; of `::c` only the last."""
+        parts: list[tree_sitter.Node] = []
+        while node.type == "qualified_identifier":
+            scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
+            parts += [scope] if scope is not None else []
+            if name is None:
+                break
+            node = name
+        return [*parts, node] if node.type != "qualified_identifier" else parts or [node]
 
     def _simple(self, node: tree_sitter.Node) -> str:
         text = self.text(node)
