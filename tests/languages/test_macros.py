@@ -23,6 +23,7 @@ from deltos.languages.macros import without_macros
         ("Status A::run(int n) REQUIRES(mutex_) {\n", "Status A::run(int n)                  {\n"),
         ("  virtual int f() REQUIRES(mutex_) = 0;\n", "  virtual int f()                  = 0;\n"),
         ("void run()\n    REQUIRES(m) {\n", "void run()\n                {\n"),
+        ('  OLD_API("use g(int) (or h)")\n  void f();\n', "                             \n  void f();\n"),
     ],
 )
 def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
@@ -45,6 +46,7 @@ def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
         "  return CHECK(b);\n",
         "  a = b + LIMIT(c);\n",
         "int f() REQUIRES(a,\n  b) {\n",
+        'TEST_CASE("one (of two)") {\n  run();\n',
         "BOOST_AUTO_TEST_SUITE(suite)\n\nBOOST_AUTO_TEST_CASE(one) {\n",
         "// see start()\nTEST_CASE(x) {\n",
         "  // see start()\n  TEST_CASE(x) {\n",

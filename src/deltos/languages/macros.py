@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WORD = rb"[A-Z][A-Z0-9_]{3,}+"
-_CALL = _WORD + rb"(?:\([^()\n]*+\))?+"
+_ARGUMENTS = rb'\((?:"[^"\n]*+"|[^()"\n])*+\)'  # DEPRECATED("use f(int)")
+_CALL = _WORD + rb"(?:" + _ARGUMENTS + rb")?+"
 _STARTS = (
     rb"static|inline|constexpr|virtual|explicit|template|class|struct|void|bool|int|const|auto|friend|using|typename"
     rb"|extern|unsigned|enum|namespace"
@@ -29,7 +30,7 @@ _LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
 _STRUCT_WORDS = (b"struct ", b"union ", b"class ")
 _STOP = re.compile(rb"[;{}]")
 # After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
-_AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + rb"\([^()\n]*+\))")
+_AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
 _FUNCTION_GOES_ON = (b"{", b"override", b"final", b"const", b"noexcept")
 _MACRO_CALL = re.compile(_CALL)
 _VARIABLE = re.compile(rb"[\w:<>,*& \t]++")
