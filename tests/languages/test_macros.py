@@ -23,7 +23,7 @@ from deltos.languages.macros import without_macros
         ("Status A::run(int n) REQUIRES(mutex_) {\n", "Status A::run(int n)                  {\n"),
         ("  virtual int f() REQUIRES(mutex_) = 0;\n", "  virtual int f()                  = 0;\n"),
         ("void run()\n    REQUIRES(m) {\n", "void run()\n                {\n"),
-        ('  OLD_API("use g(int) (or h)")\n  void f();\n', "                             \n  void f();\n"),
+        ('  OLD_API("use g(int) (or h)")\n  void f();\n', "                              \n  void f();\n"),
     ],
 )
 def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:

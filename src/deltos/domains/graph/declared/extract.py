@@ -121,6 +121,7 @@ class _SourceReader:
     ) -> None:
         self._shape = shape
         self._language = language
+        self._is_php = language == "php"
         self._symbols = symbols
         self._spans = _Spans(definitions, symbols)
         self._environment = Environment()
@@ -226,10 +227,10 @@ class _SourceReader:
         """Read a node; what is to be read of it, in order."""
         shape, kind = self._shape, node.type
         if kind in shape.skipped:
-            if kind == "comment" and self._language == "php":
+            if self._is_php and kind == "comment":
                 self._read_comment(node)
             return []
-        if self._language == "php":
+        if self._is_php:
             self._documentation.place(node.start_byte)
         if kind in shape.imports and self._import(node, kind):
             return []
@@ -271,7 +272,7 @@ class _SourceReader:
                 steps = self._bound_inside(node, bindings, steps)
             elif bindings:
                 steps.append(_Bind(bindings))
-        if self._language == "php" and kind in GUARDS:
+        if self._is_php and kind in GUARDS:
             steps = self._narrowed(node, steps)
         if opens:
             steps.append(_Close())
