@@ -33,7 +33,8 @@ SEED = 11
 QUESTIONS = 40
 _MOST_BYTES = 400_000
 _RAISING = re.compile(
-    r"\b(?:raise|throw|panic!?|bail!|anyhow!|fatal|errorf?|errors\.New|Errorf|Error|die|abort|warn(?:ing)?|expect)\b", re.I
+    r"\b(?:raise|throw|panic!?|bail!|anyhow!|fatal|errorf?|errors\.New|Errorf|Error|die|abort|warn(?:ing)?|expect)\b",
+    re.IGNORECASE,
 )
 _TEXT = re.compile(r"\"((?:[^\"\\]|\\[^\\])*)\"|'((?:[^'\\]|\\[^\\])*)'|`([^`]*)`")
 _FILLED = re.compile(r"%[-+0-9.]*[a-z]|\$\{[^{}]*\}|#\{[^{}]*\}|\{\$[^{}]*\}|\{[^{}]*\}|\$[A-Za-z_]\w*")

@@ -103,7 +103,7 @@ def _definitions_meant(place: Place, defined: Sequence[DefinitionRecord]) -> lis
 
 
 def _lines_with(source: str, lines: Sequence[str], named: Sequence[DefinitionRecord]) -> list[int]:
-    """The lines that are the source of a frame; where none is any more, the one in its function that is most like it."""
+    """The lines that are the source of a frame; where none is any more, the one in its function most like it."""
     same = [number for number, line in enumerate(lines, start=1) if line.strip() == source]
     if same or len(source) < _LEAST_SOURCE:
         return same

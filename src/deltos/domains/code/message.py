@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES
+from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +28,7 @@ _KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault",
 _NEAR_LINES = 5  # over which the texts of one message may be joined together
 _MOST_TEXTS = 20  # of those lines
 _WINDOW_WORDS, _LEAST_WINDOW = 3, 8  # words of a run that is looked for, and its letters
+_STEMS, _STEMS_TOLD = 3, 2  # index words that a chunk has side by side
 END_MARKS = ".!… \t"
 
 # Words of which a message that refuses something mostly has one.
@@ -87,9 +89,11 @@ def _may_be_whole(query: str) -> bool:
 
 
 def _reads_like_one(query: str) -> bool:
-    """Whether a query refuses something, as messages mostly do."""
-    words = query.lower().replace("’", "'").split()
-    return len(words) >= _LEAST_TOLD_WORDS and any(word.strip(".,:;!()") in _REFUSING for word in words[:_MOST_WORDS])
+    """Whether a query refuses something, as messages mostly do, or is a sentence with something in quotes or braces."""
+    words = query.lower().replace("’", "'").split()[:_MOST_WORDS]
+    is_filled = query[:1].isupper() and _ENCLOSED.search(query[:_LONGEST_LINE]) is not None
+    is_refusing = any(word.strip(".,:;!()") in _REFUSING for word in words)
+    return len(words) >= _LEAST_TOLD_WORDS and (is_refusing or is_filled)
 
 
 def _after_kinds(line: str) -> list[str]:
@@ -145,6 +149,18 @@ def stated_in(message: Message, contents: Iterable[str]) -> Stated:
 def fixed_words(message: Message) -> str:
     """The message without what looks like values in it."""
     return " ".join(_fixed(message)) or message.text
+
+
+def stems_beside(message: Message) -> tuple[str, ...]:
+    """Index words of a message as a chunk has them that has it as text: side by side, between spaces. One that is told
+    as a message may have more values than can be known, of others there are few."""
+    count = _STEMS_TOLD if message.is_told else _STEMS
+    found: dict[str, None] = {}
+    for piece in _fixed(message):
+        stems = shared_words().of(piece).split()[: 2 * _MOST_WORDS]
+        for first in range(max(1, len(stems) - count + 1)) if len(stems) > 1 else ():
+            found[f" {' '.join(stems[first : first + count])} "] = None
+    return tuple(found)
 
 
 def windows(message: Message) -> tuple[str, ...]:

@@ -88,10 +88,7 @@ class InOrder:
 
     def _are_before(self, data: bytes, end: int) -> bool:
         start = max(0, end - _NEAR_BYTES)
-        for needle in self._before:
-            if (end := data.rfind(needle, start, end)) < 0:
-                return False
-        return True
+        return all((end := data.rfind(needle, start, end)) >= 0 for needle in self._before)
 
     def _are_after(self, data: bytes, at: int) -> bool:
         end = at + _NEAR_BYTES
@@ -116,10 +113,16 @@ class LinePattern:
 
 
 def scan(
-    root: Path, paths: Sequence[str], finder: Finder, report: ScanReport, store: ProjectFiles | None = None
+    root: Path,
+    paths: Sequence[str],
+    finder: Finder,
+    report: ScanReport,
+    store: ProjectFiles | None = None,
+    *,
+    seconds: float = SCAN_SECONDS,
 ) -> Iterator[FileMatches]:
     """Every file with a match, until time runs out; the report tells how far it came."""
-    deadline = time.monotonic() + SCAN_SECONDS
+    deadline = time.monotonic() + seconds
     with source_tree(root, store, order=paths) as tree:
         for path in paths:
             if time.monotonic() > deadline:

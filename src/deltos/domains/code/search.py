@@ -14,7 +14,7 @@ from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, chunks_like, described, gather
 from deltos.domains.code.mentioned import judge_by_issue, located
-from deltos.domains.code.message import Message, fixed_words, messages_in, stated_in, windows
+from deltos.domains.code.message import Message, fixed_words, messages_in, stated_in, stems_beside, windows
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
@@ -54,9 +54,11 @@ _SHOWN_CHARACTERS = 100
 _TEXTLESS_REASONS = frozenset(("binary", "empty"))
 _MOST_PASSED_OVER = 3
 _FILES_NAMED = 3  # files told of those that a query names
-# Looked at for a message: those that share most of its words, of so many before tests and prose are left out.
-_MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 120
+# Chunks that are read for a message: the first that have words of it side by side, of those that share most of them.
+_MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 200
 _MOST_STATEMENTS, _LINES_AROUND = 500, 5  # lines looked at that may state it, and of those before and after each
+_STATEMENT_SECONDS = 1.0  # for all files
+_HITS_OF_PART = 5  # of a question that is one of two in a query
 _MOST_STATED = 2  # places of a message that come before stack frames
 
 
@@ -147,19 +149,16 @@ class CodeSearch:
         if query.kind != "words" or query.is_issue:
             return ()
         found = [hit.content for hit in answer.hits if _may_raise(hit.path)]
-        for message in messages_in(text.strip()):
-            if parts := self._parts(message, scope, found) if message.is_told else stated_in(message, found).parts:
-                return parts
-        return ()
+        return next(filter(None, (self._parts(message, scope, found) for message in messages_in(text.strip()))), ())
 
     def _parts(self, message: Message, scope: FileScope, contents: Sequence[str] = ()) -> tuple[str, ...]:
-        """The parts of a message, which the query tells as one, that the code has as text.
+        """The parts of a message that the code has as text.
 
-        Further chunks are read for that and, where it was filled in, the files: not for every query.
+        Further chunks are read where they have its words side by side; the files, where it is told as a message that
+        was filled in, and those chunks do not have all of its text.
         """
-        like = itertools.chain(contents, self._contents_like(fixed_words(message), scope))
-        stated = stated_in(message, like)
-        if not stated.is_sure:
+        stated = stated_in(message, itertools.chain(contents, self._contents_like(message, scope)))
+        if message.is_told and not stated.is_sure:
             further = stated_in(message, self._lines_with(windows(message), scope))
             stated = max(stated, further, key=lambda each: each.worth)
         return stated.parts
@@ -170,7 +169,9 @@ class CodeSearch:
         for project in self._projects if texts else ():
             paths = [path for _, path in project.store.code.paths(scope) if _may_raise(path)]
             with SourceReader(project.root, project.store, project.workers) as reader:
-                for matches in scan(project.root, paths, AnyOf(texts), ScanReport(), project.store):
+                for matches in scan(
+                    project.root, paths, AnyOf(texts), ScanReport(), project.store, seconds=_STATEMENT_SECONDS
+                ):
                     lines = reader.lines(matches.path) or []
                     for number in matches.lines[:left]:
                         yield "\n".join(lines[max(0, number - 1 - _LINES_AROUND) : number + _LINES_AROUND])
@@ -178,17 +179,19 @@ class CodeSearch:
                     if left <= 0:
                         return
 
-    def _contents_like(self, text: str, scope: FileScope) -> list[str]:
-        """What the chunks say that share most words with a text, of code that may raise it."""
-        query = parse_query(text, shared_words(), exact=False)
-        contents: list[str] = []
-        for project in self._projects:
-            likely = chunks_like(project.store.code, query, scope, limit=_LIKELY_CHUNKS)
-            chunks = [chunk for chunk in likely if _may_raise(chunk.path)][:_MESSAGE_CHUNKS]
+    def _contents_like(self, message: Message, scope: FileScope) -> Iterator[str]:
+        """What the chunks say that have words of a message side by side, of code that may raise it."""
+        query = parse_query(fixed_words(message), shared_words(), exact=False)
+        beside = stems_beside(message)
+        for project in self._projects if beside else ():
+            store = project.store.code
+            likely = chunks_like(store, query, scope, limit=_LIKELY_CHUNKS)
+            bodies = {each: f" {words.body} " for each, words in store.chunk_words(likely).items()}
+            having = [each for each in likely if any(stems in bodies.get(each, "") for stems in beside)]
+            chunks = store.chunks(having) if having else {}
+            raising = [chunks[each] for each in having if each in chunks and _may_raise(chunks[each].path)]
             with SourceReader(project.root, project.store, project.workers) as reader:
-                hits = [reader.hit(chunk, 1.0) for chunk in chunks]
-            contents += [hit.content for hit in hits if hit]
-        return contents
+                yield from (hit.content for chunk in raising[:_MESSAGE_CHUNKS] if (hit := reader.hit(chunk, 1.0)))
 
     def _search_stated(
         self, parts: tuple[str, ...], scope: FileScope, *, limit: int, every_line: bool
@@ -237,13 +240,23 @@ class CodeSearch:
         return []
 
     def _with_parts(self, answer: CodeAnswer, parts: Sequence[str], scope: FileScope, *, limit: int) -> CodeAnswer:
-        """The answer to a question of two parts, with the best place for the one that its first hit does not answer."""
+        """The answer to a question of two parts, with the best place for the one that its first hit does not answer:
+        the one among whose own hits that is the last, or none."""
         if not answer.hits or limit < len(parts):
             return answer
         first = answer.hits[0]
-        for part in reversed(parts):
-            query = parse_query(part, shared_words(), exact=False)
-            for hit in self._search_by_words(query, scope, limit=1).hits:
+        asked = [
+            self._search_by_words(parse_query(part, shared_words(), exact=False), scope, limit=_HITS_OF_PART).hits
+            for part in parts
+        ]
+
+        def place(hits: Sequence[CodeHit]) -> int:
+            return next((number for number, hit in enumerate(hits) if hit.path == first.path), len(hits))
+
+        asked.reverse()  # in doubt the first hit answers what was asked first
+
+        for hits in sorted(asked, key=place, reverse=True):
+            for hit in hits[:1]:
                 if _key(hit) != _key(first) and hit.score >= WEAK_CONFIDENCE:
                     others = [other for other in answer.hits[1:] if _key(other) != _key(hit)]
                     total = answer.total + (len(others) == len(answer.hits) - 1)
