@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
-_LEAST_TOLD_WORDS, _LEAST_TOLD_CHARACTERS = 2, 10  # where the query says that it is a message
+_LEAST_TOLD_WORDS, _LEAST_TOLD_CHARACTERS = 2, 8  # where the query says that it is a message
 # Of the message's words that the text has: values that were put into it are others.
 _LEAST_SHARE, _LEAST_TOLD_SHARE = 0.6, 0.5
 _QUOTES = "\"'`"
@@ -35,27 +35,27 @@ END_MARKS = ".!… \t"
 _REFUSING = frozenset(
     """not cannot can't couldn't doesn't isn't wasn't won't didn't unable failed fails failure invalid illegal missing
     unexpected expected unknown unsupported undefined unrecognized unresolved must required denied refused forbidden
-    exceeded exceeds already no error malformed deprecated timed expired corrupt conflict unreachable unavailable
+    exceeded exceeds already no malformed deprecated timed expired corrupt conflict unreachable unavailable
     mismatch duplicate too""".split()
 )
 # A value where a text is filled in, in any language, and a character that is written otherwise in it: `%s`, `%(a)d`,
 # `{}`, `{a!r}`, `${a}`, `#{a}`, `$a`, `\(a)`, `~p`, `\n`.
 _FILLED = re.compile(
-    r"%(?:\([^()]{1,60}\))?[-+#0-9.*$]{0,12}[A-Za-z@]|[#$@%]?\{{1,3}[^{}]{0,200}\}{1,3}|[{}]|\$[A-Za-z_]\w{0,60}"
-    r"|\\\([^()]{1,60}\)|\\.|~[a-zA-Z]\b"
+    r"%(?:\([^()]*\))?[-+#0-9.*$]*(?:[A-Za-z@]|$)|[#$@%]?\{[^{}]*\}|[{}]|\$[A-Za-z_]\w*|\\\([^()]*\)|\\.|~[a-zA-Z]\b"
 )
 # A value as somebody sees it, in quotes or brackets.
-_ENCLOSED = re.compile(r"\"[^\"]{0,200}\"|'[^']{0,200}'|`[^`]{0,200}`|[\[{(<][^\[\](){}<>]{0,200}[\])}>]")
+_ENCLOSED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
 _VALUE_SIGNS = frozenset("0123456789/\\=")  # of a number, a path, an address, a setting
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """A text that may be a message; `is_told` where the query says so, by quotes, by the kind of error before it, or by
-    refusing something."""
+    refusing something. The code has at least so many words of it."""
 
     text: str
     is_told: bool = False
+    least_words: int = _LEAST_WORDS
 
 
 class Stated(NamedTuple):
@@ -71,10 +71,24 @@ def messages_in(query: str) -> list[Message]:
     """What may be a message in a query, the likeliest first: what follows `ValueError: `, what stands in quotes, and
     all of a query of one line that is no question."""
     told = [text for line in query.split("\n")[:_MOST_LINES] for text in (*_after_kinds(line), *_in_quotes(line))]
-    found = [Message(text, is_told=True) for text in dict.fromkeys(told) if _is_long_enough(text)]
-    whole = [Message(query, is_told=_reads_like_one(query))] if _may_be_whole(query) else []
+    found = [told_message(text) for text in dict.fromkeys(told) if _is_long_enough(text)]
+    whole = [_as_whole(query)] if _may_be_whole(query) else []
     first = whole if whole and whole[0].is_told and not _after_kinds(query) else []
     return [*first, *found[:_MOST_MESSAGES], *(whole if not first else ())]
+
+
+def told_message(text: str) -> Message:
+    """A text that is a message for certain."""
+    return Message(text, is_told=True, least_words=_LEAST_TOLD_WORDS)
+
+
+def _as_whole(query: str) -> Message:
+    """All of a query, as the message that it may be."""
+    refuses, is_filled = _refuses(query), _ENCLOSED.search(query[:_LONGEST_LINE]) is not None
+    is_sentence = query[:1].isupper() and query[1:2].islower()
+    if refuses + is_filled + is_sentence > 1 or _after_kinds(query):
+        return told_message(query)
+    return Message(query, is_told=refuses and len(query.split()) >= _LEAST_WORDS)
 
 
 def _is_long_enough(text: str) -> bool:
@@ -88,12 +102,10 @@ def _may_be_whole(query: str) -> bool:
     )
 
 
-def _reads_like_one(query: str) -> bool:
-    """Whether a query refuses something, as messages mostly do, or is a sentence with something in quotes or braces."""
+def _refuses(query: str) -> bool:
+    """Whether a query refuses something, as messages mostly do."""
     words = query.lower().replace("’", "'").split()[:_MOST_WORDS]
-    is_filled = query[:1].isupper() and _ENCLOSED.search(query[:_LONGEST_LINE]) is not None
-    is_refusing = any(word.strip(".,:;!()") in _REFUSING for word in words)
-    return len(words) >= _LEAST_TOLD_WORDS and (is_refusing or is_filled)
+    return any(word.strip(".,:;!()") in _REFUSING for word in words)
 
 
 def _after_kinds(line: str) -> list[str]:
@@ -140,7 +152,7 @@ def stated_in(message: Message, contents: Iterable[str]) -> Stated:
     best = Stated()
     for content in contents:
         lines = content.split("\n")
-        if message.is_told and any(seen.whole in line and not _is_comment(line) for line in lines):
+        if message.is_told and seen.is_enough and any(seen.whole in line and not _is_comment(line) for line in lines):
             return Stated(_letters(seen.whole), (seen.whole,), is_sure=True)
         best = max(best, seen.filled(lines), seen.run(lines), key=lambda stated: stated.worth)
     return best
@@ -195,11 +207,12 @@ class _Seen:
 
     def __init__(self, message: Message) -> None:
         self._text = message.text[:_LONGEST_LINE]
-        self._is_told = message.is_told
+        self._is_told, self._least_words = message.is_told, message.least_words
         self.whole = message.text.rstrip(END_MARKS)
         self._spans = _spans(self._text)
         self._words = [self._text[start:end] for start, end in self._spans if _tells(self._text[start:end])]
         self._word_count = max(1, len(_words(self._text)))
+        self.is_enough = self._word_count >= message.least_words
 
     def filled(self, lines: Sequence[str]) -> Stated:
         """The texts of near lines that the message has in order, where it may be made of them."""
@@ -249,11 +262,12 @@ class _Seen:
         spoken = [word for part in parts for word in _words(part)]
         share = len(spoken) / self._word_count
         letters = _letters("".join(parts))
+        if len(spoken) < self._least_words or letters < _LEAST_TOLD_CHARACTERS:
+            return False
         if not self._is_told:
-            return len(spoken) >= _LEAST_WORDS and letters >= _LEAST_TOLD_CHARACTERS and share >= _LEAST_SHARE
+            return share >= _LEAST_SHARE
         begins = not _words(self._text[:begin]) or self._text[:begin].endswith(": ")
-        is_enough = share >= _LEAST_TOLD_SHARE or (begins and not missing and len(spoken) >= _LEAST_WORDS)
-        return len(spoken) >= _LEAST_TOLD_WORDS and letters >= _LEAST_TOLD_CHARACTERS and is_enough
+        return share >= _LEAST_TOLD_SHARE or (begins and not missing and len(spoken) >= _LEAST_WORDS)
 
     def run(self, lines: Sequence[str]) -> Stated:
         """The longest run of words that stands after a quote in one of the lines."""

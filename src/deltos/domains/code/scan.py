@@ -119,10 +119,10 @@ def scan(
     report: ScanReport,
     store: ProjectFiles | None = None,
     *,
-    seconds: float = SCAN_SECONDS,
+    seconds: float | None = None,
 ) -> Iterator[FileMatches]:
     """Every file with a match, until time runs out; the report tells how far it came."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + (SCAN_SECONDS if seconds is None else seconds)
     with source_tree(root, store, order=paths) as tree:
         for path in paths:
             if time.monotonic() > deadline:

@@ -14,7 +14,15 @@ from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, chunks_like, described, gather
 from deltos.domains.code.mentioned import judge_by_issue, located
-from deltos.domains.code.message import Message, fixed_words, messages_in, stated_in, stems_beside, windows
+from deltos.domains.code.message import (
+    Message,
+    fixed_words,
+    messages_in,
+    stated_in,
+    stems_beside,
+    told_message,
+    windows,
+)
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
@@ -389,7 +397,7 @@ class CodeSearch:
         missing = f"No exact match for {query.kind} {shown} in {where};"
         flat = " ".join(query.text.split())
         if query.kind == "literal" and len(flat.split()) > 1:
-            parts = self._parts(Message(flat, is_told=True), scope)
+            parts = self._parts(told_message(flat), scope)
             if stated := self._search_stated(parts, scope, limit=limit, every_line=every_line):
                 return stated.with_notes((*scanned.notes, f"{missing} as a message that was filled in:"))
         words = parse_query(flat + " ", shared_words(), exact=False)
