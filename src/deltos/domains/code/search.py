@@ -26,7 +26,7 @@ from deltos.domains.code.message import (
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
-from deltos.domains.code.paths import is_aside, is_prose
+from deltos.domains.code.paths import is_aside, is_changelog, is_prose
 from deltos.domains.code.query import CodeQuery, parse_query
 from deltos.domains.code.scan import AnyOf, Finder, InOrder, LinePattern, Literal, ScanReport, scan
 from deltos.domains.code.source import SourceReader
@@ -515,7 +515,7 @@ def _key(hit: CodeHit) -> tuple[str, int]:
 
 def _exact_order(path: str) -> tuple[bool, bool, bool]:
     """Code first, then what lies aside, tests and prose."""
-    return is_prose(path), is_test(path), is_aside(path)
+    return is_prose(path) or is_changelog(path), is_test(path), is_aside(path)
 
 
 def _named(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:
