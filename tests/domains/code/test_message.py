@@ -191,3 +191,49 @@ def test_a_message_that_the_code_has_word_for_word_comes_first_whatever_surround
     assert hits[0].startswith("src/errors.py:2 ")
     if "main.py" in query:
         assert hits[1].startswith("src/main.py:2 main")
+
+
+FILLED = {
+    "src/runner.py": (
+        "class Runner:\n    def run(self, catalog):\n"
+        + "".join(f"        step_{number} = catalog.pipeline.input({number})\n" for number in range(30))
+        + '        raise ValueError(\n            f"Pipeline input(s) {unsatisfied} not found in the {type(catalog)}"\n        )\n'
+    ),
+    "src/stack.php": '<?php\nclass Stack {\n  function find($name) {\n    throw new Gone("Middleware not found: $name");\n  }\n}\n',
+    "src/middleware.php": "<?php\n/** Finds middleware by name. */\nclass Middleware {\n  function found($foo) {}\n}\n",
+    "src/router.ts": (
+        "export function call(type: string, path: string) {\n"
+        '  throw new Failure({ code: "NOT_FOUND", message: `No "${type}"-procedure on path "${path}"` });\n}\n'
+    ),
+    "src/procedure.ts": "// a mutation is a procedure on a path, foo is no path\nexport const mutation = procedure(path);\n",
+    "src/catalog.py": 'class Catalog:\n    """Pipeline inputs are found in the catalog."""\n\n    def pipeline_input(self):\n        return 1\n',
+    **{
+        f"src/step_{n}.py": f"def step_{n}(pipeline, catalog):\n    return pipeline.input(catalog.found)\n"
+        for n in range(12)
+    },
+    "tests/test_runner.py": 'def test_it():\n    assert "Pipeline input(s) {cars} not found in the Catalog" in seen()\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("Middleware not found: foo", "src/stack.php:4"),
+        ("Middleware not found", "src/stack.php:4"),
+        ('"Middleware not found: foo"', "src/stack.php:4"),
+        ("Fatal error: Uncaught App\\GoneException: Middleware not found: foo", "src/stack.php:4"),
+        ('No "mutation"-procedure on path "foo"', "src/router.ts:2"),
+        ('TRPCError: No "mutation"-procedure on path "foo"', "src/router.ts:2"),
+        ("Pipeline input(s) {'cars'} not found in the Catalog", "src/runner.py:34"),
+        ("kedro.errors.ValueError: Pipeline input(s) {'cars'} not found in the Catalog", "src/runner.py:34"),
+    ],
+)
+def test_a_message_that_was_filled_in_is_found_where_it_is_raised(
+    tmp_path: Path, workers: Workers, query: str, place: str
+) -> None:
+    write_files(tmp_path / "filled", FILLED)
+    desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "filled")
+    lines = desk.call("search_code", query=query, concise=True).text.split("\n")
+    hits = [line for line in lines if not line.startswith(("showing", "No exact match"))]
+    assert hits[0].startswith(f"{place} ")
+    assert any(line.startswith("No exact match for literal") for line in lines) == query.startswith('"')

@@ -30,9 +30,10 @@ _JOINT = " — "
 _RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that say nothing
 _ATTRIBUTES = ("@", "#[")
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
-_PREPROCESSED = (
-    ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh", ".cs",
+_OF_C = (
+    ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
 )  # fmt: skip
+_PREPROCESSED = (*_OF_C, ".cs")
 _TAG = re.compile(r"</?[a-z]{1,20}/?>")  # of documentation written in XML
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
 _OF_FILE = 1  # the position of what a file says of itself among what may be told
@@ -115,7 +116,7 @@ def tell(hit: CodeHit, query: CodeQuery) -> Telling:
     sayings = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
     worth = [_told_more(text, needles, told) - number / 4 for number, (text, _) in enumerate(sayings)]
     # A file of C begins with a remark as often as with what it is about: that has to speak of what was asked.
-    remarks = {_OF_FILE} if worth[_OF_FILE] < 0 and hit.path.endswith(_PREPROCESSED) else ()
+    remarks = {_OF_FILE} if worth[_OF_FILE] < 0 and hit.path.endswith(_OF_C) else ()
     given = [number for number, (text, _) in enumerate(sayings) if text and number not in remarks]
     if not given:
         return Telling(at_head, parameters)

@@ -259,16 +259,14 @@ class CodeSearch:
         ]
 
         def place(hits: Sequence[CodeHit]) -> int:
-            return next((number for number, hit in enumerate(hits) if hit.path == first.path), len(hits))
+            return next((number for number, hit in enumerate(hits) if hit.path == first.path), _HITS_OF_PART)
 
-        asked.reverse()  # in doubt the first hit answers what was asked first
-
-        for hits in sorted(asked, key=place, reverse=True):
-            for hit in hits[:1]:
-                if _key(hit) != _key(first) and hit.score >= WEAK_CONFIDENCE:
-                    others = [other for other in answer.hits[1:] if _key(other) != _key(hit)]
-                    total = answer.total + (len(others) == len(answer.hits) - 1)
-                    return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
+        # In doubt the first hit answers what was asked first.
+        for hit in max(reversed(asked), key=place)[:1]:
+            if _key(hit) != _key(first) and hit.score >= WEAK_CONFIDENCE:
+                others = [other for other in answer.hits[1:] if _key(other) != _key(hit)]
+                total = answer.total + (len(others) == len(answer.hits) - 1)
+                return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
         return answer
 
     def _search_by_words(
