@@ -28,7 +28,7 @@ _KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault",
 _NEAR_LINES = 5  # over which the texts of one message may be joined together
 _MOST_TEXTS = 20  # of those lines
 _WINDOW_WORDS, _LEAST_WINDOW = 3, 8  # words of a run that is looked for, and its letters
-_STEMS, _STEMS_TOLD = 3, 2  # index words that a chunk has side by side
+_BESIDE, _BESIDE_TOLD = 3, 2  # words that a chunk has side by side, of what is told their parts
 END_MARKS = ".!… \t"
 
 # Words of which a message that refuses something mostly has one.
@@ -166,12 +166,14 @@ def fixed_words(message: Message) -> str:
 def stems_beside(message: Message) -> tuple[str, ...]:
     """Index words of a message as a chunk has them that has it as text: side by side, between spaces. One that is told
     as a message may have more values than can be known, of others there are few."""
-    count = _STEMS_TOLD if message.is_told else _STEMS
+    count = _BESIDE_TOLD if message.is_told else _BESIDE
     found: dict[str, None] = {}
     for piece in _fixed(message):
-        stems = shared_words().of(piece).split()[: 2 * _MOST_WORDS]
-        for first in range(max(1, len(stems) - count + 1)) if len(stems) > 1 else ():
-            found[f" {' '.join(stems[first : first + count])} "] = None
+        words = [stems for word in piece.split()[:_MOST_WORDS] if (stems := shared_words().of(word))]
+        flat = " ".join(words).split()
+        beside = flat if message.is_told else words
+        for first in range(max(1, len(beside) - count + 1)) if len(flat) >= count else ():
+            found[f" {' '.join(beside[first : first + count])} "] = None
     return tuple(found)
 
 

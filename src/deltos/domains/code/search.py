@@ -64,6 +64,7 @@ _MOST_PASSED_OVER = 3
 _FILES_NAMED = 3  # files told of those that a query names
 # Chunks that are read for a message: the first that have words of it side by side, of those that share most of them.
 _MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 200
+_FEW_CHUNKS, _FEW_LIKELY = 10, 80  # where only the code can say that it is a message
 _MOST_STATEMENTS, _LINES_AROUND = 500, 5  # lines looked at that may state it, and of those before and after each
 _STATEMENT_SECONDS = 1.0  # for all files
 _HITS_OF_PART = 5  # of a question that is one of two in a query
@@ -191,15 +192,16 @@ class CodeSearch:
         """What the chunks say that have words of a message side by side, of code that may raise it."""
         query = parse_query(fixed_words(message), shared_words(), exact=False)
         beside = stems_beside(message)
+        most, of = (_MESSAGE_CHUNKS, _LIKELY_CHUNKS) if message.is_told else (_FEW_CHUNKS, _FEW_LIKELY)
         for project in self._projects if beside else ():
             store = project.store.code
-            likely = chunks_like(store, query, scope, limit=_LIKELY_CHUNKS)
+            likely = chunks_like(store, query, scope, limit=of)
             bodies = {each: f" {words.body} " for each, words in store.chunk_words(likely).items()}
             having = [each for each in likely if any(stems in bodies.get(each, "") for stems in beside)]
             chunks = store.chunks(having) if having else {}
             raising = [chunks[each] for each in having if each in chunks and _may_raise(chunks[each].path)]
             with SourceReader(project.root, project.store, project.workers) as reader:
-                yield from (hit.content for chunk in raising[:_MESSAGE_CHUNKS] if (hit := reader.hit(chunk, 1.0)))
+                yield from (hit.content for chunk in raising[:most] if (hit := reader.hit(chunk, 1.0)))
 
     def _search_stated(
         self, parts: tuple[str, ...], scope: FileScope, *, limit: int, every_line: bool
