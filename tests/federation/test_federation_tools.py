@@ -64,6 +64,14 @@ def test_title_and_snippet_of_an_observation_go_on_from_one_to_the_other(remembe
     assert first["snippet"] == "…insert rows into the surveys only, and are handed out by Ines, nobody else."
 
 
+def test_a_snippet_of_code_says_what_a_comment_says_without_its_signs(remembering: Desk, tmp_path: Path) -> None:
+    code = "<?php\nclass Walrus {\n    /**\n     * Checks for too many walruses.\n     *\n     * @throws Crowded\n     */\n"
+    code += "    private function guardMost($pool) {\n        return $pool->most;\n    }\n}\n"
+    write_files(tmp_path, {"src/Walrus.php": code})
+    first = results(remembering, "check for too many walruses", scope=["code"])[0]
+    assert "Checks for too many walruses. @throws Crowded private function" in first["snippet"]
+
+
 def test_what_is_far_less_likely_than_the_best_is_counted_and_listed_when_all_is_asked_for(remembering: Desk) -> None:
     for text in (
         "We keep results of the billing queue for 14 days, because the accountants look at them each fortnight.",

@@ -98,3 +98,21 @@ def test_the_answer_that_is_shown_is_code_that_is_there() -> None:
     shown = re.search(r"^(src/\S+):\d+-\d+ move_aside\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     assert shown
     assert shown[2] in (ROOT / shown[1]).read_text("utf-8")
+
+
+def test_every_way_to_ask_has_an_example_that_finds_something_here() -> None:
+    asked = re.search(
+        r"by name \(`(\w+)\.(\w+)`\), for an exact text \(`\"(.+?)\"`\) or with .*?\(`/(.+?)/`\)", TEXT, re.DOTALL
+    )
+    assert asked is not None
+    container, member, text, pattern = asked.groups()
+    sources = [path.read_text("utf-8") for path in sorted((ROOT / "src").rglob("*.py"))]
+    assert any(f"class {container}" in source and f"def {member}(" in source for source in sources)
+    assert any(text in source for source in sources)
+    assert sum(len(re.findall(pattern, source)) for source in sources) > 1
+
+
+def test_the_code_in_the_example_is_that_of_its_file() -> None:
+    example = TEXT.partition("<!-- example: begin -->")[2].partition("<!-- example: end -->")[0]
+    place, *code = example.partition("(raise --limit for more)\n")[2].removesuffix("```\n").rstrip().split("\n")
+    assert "\n".join(code) in (ROOT / place.partition(":")[0]).read_text("utf-8")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from deltos.domains.code.head import about_file
 from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
 from tests.repositories import write_files
 
@@ -147,3 +150,90 @@ def test_a_line_of_an_answer_keeps_both_quotes_of_a_text_and_no_bracket_of_a_nam
     assert "tool.zeppelin.run]" not in text
     text = desk.call("search_code", query='"ZEPPELIN_NAME"', concise=True).text
     assert '"ZEPPELIN_NAME": "graf",' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (r"/throw new \w+Exception\(/", "throw new OverflowException("),
+        ('"throw new OverflowException"', "throw new OverflowException"),
+        (r"/public \w+ Stow/", "public Shelf Stow"),
+    ],
+)
+def test_every_concise_line_of_an_exact_search_shows_what_was_found(
+    desk: Desk, project: Path, query: str, found: str
+) -> None:
+    room = "if (this.shelves.Where(shelf => shelf.HasRoomFor(jar)).Count() == 0)"
+    code = f"        {room} throw new OverflowException(nameof(jar), 1);\n"
+    for number in range(12):
+        source = (
+            f"class Pantry{number} {{\n    public Shelf Stow(Jar jar, int level, string label) {{\n{code}    }}\n}}\n"
+        )
+        write_files(project, {f"src/a_folder_with_a_name/Pantry{number}.cs": source})
+    lines = desk.call("search_code", query=query, concise=True, limit=50).text.split("\n")
+    assert len(lines) == 12
+    assert all(found in line and len(line) <= 200 for line in lines)
+
+
+C_FILE = """\
+/* Copyright Somebody. All rights reserved. */
+
+/* We lean on the fact that walruses are counted elsewhere. */
+
+#include "zoo.h"
+#ifdef _WIN32
+# include "win/zoo.h"
+#else
+# include "unix/zoo.h"
+#endif
+
+/* Feeds the seals. */
+
+int feed_otters(int fish) {
+  return give(fish);
+}
+
+# define MOST_FISH 3
+int weigh_otters(int fish) {
+  return fish;
+}
+
+/* Wakes
+ * the otters up.
+ *
+ * @param fish how many they get
+ */
+int wake_otters(int fish) {
+  return fish;
+}
+"""
+
+
+def test_a_definition_is_told_by_no_sentence_of_something_else(desk: Desk, project: Path) -> None:
+    write_files(project, {"src/zoo.c": C_FILE, "src/otters.c": "int otters(int fish) {\n  return fish;\n}\n"})
+    for name, told in {
+        "feed_otters": "feed_otters(int fish)",
+        "weigh_otters": "weigh_otters(int fish)",
+        "wake_otters": "wake_otters(int fish) — Wakes the otters up.",
+    }.items():
+        line = desk.call("search_code", query=name, concise=True, limit=1).text.split("\n")[-1]
+        assert line.endswith(f" {told}"), line
+
+
+def test_a_file_is_about_what_its_first_comment_says_or_that_of_its_type() -> None:
+    java = [
+        "package zoo;",
+        "",
+        "import zoo.Seal;",
+        "",
+        "/**",
+        " * Feeds the seals.",
+        " */",
+        "@Keeper",
+        "public class Zoo {",
+    ]
+    assert about_file(java, "Zoo.java") == "Feeds the seals."
+    assert about_file(["import zoo", "", "# Feeds the seals.", "def feed():"], "zoo.py") == ""
+    assert about_file(["# Feeds the seals.", "", "import zoo"], "zoo.py") == "Feeds the seals."
+    assert about_file(["#ifdef A", '# include "a zoo.h"', "#else", '# include "b zoo.h"', "#endif"], "zoo.c") == ""
+    assert about_file(["# include the seals", "", "import zoo"], "zoo.py") == "include the seals"

@@ -233,6 +233,8 @@ def after():
         ([("levels.py", 15, "open", "return gone")], 11, "Pantry.open"),
         ([("levels.py", 3, "open", "return gone")], 3, "Shelf.open"),  # name and line agree
         ([("levels.py", 7, "<module>", "return 1")], 16, "after"),  # source alone
+        ([("levels.py", 3, "open", "return self.reader(mode, level)")], 4, "Shelf.open"),  # source that changed since
+        ([("levels.py", 2, "open", "return [each.open() for each in self.shelves]")], 12, "Pantry.open"),
         ([("levels.py", 7, "vanished", "return gone")], 7, "Shelf.remove"),  # nothing else is left
     ],
 )

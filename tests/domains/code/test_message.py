@@ -8,7 +8,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.code.message import message_part, messages_in
+from deltos.domains.code.message import fixed_words, messages_in, stated_in, told_message, windows
 from tests.calling import Desk
 from tests.repositories import write_files
 
@@ -57,29 +57,84 @@ def test_a_question_in_the_words_of_a_message_is_a_question(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "line", "part"),
+    ("query", "line", "parts"),
     [
-        ("page 8: out of bounds: 6 (stack: [3])", 'err("page %d: out of bounds: %d (stack: %v)")', "out of bounds:"),
-        ("cannot open a.txt: no such file", "fail(`cannot open ${name}: no such file`)", "no such file"),
-        ("cannot open a.txt: no such file", "# no such file", ""),
-        ("cannot open a.txt: no such file", "it doesn't matter when there is no such file", ""),
-        ("cannot open a.txt: no such file", "    // like 'no such file'", ""),
-        ("cannot open a.txt: no such file", '    """There is no such file.', ""),
-        ("cannot open a.txt: no such file", "raise Gone(f'cannot open, no such file: {name}')", "no such file"),
-        ("crash when queue is full", 'errors.New("queue is full")', "queue is full"),
-        ("crash on start when queue is full", 'errors.New("queue is full")', ""),
-        ("fix queue is full", 'errors.New("queue is full")', ""),
-        ("no such", '"no such"', ""),
-        ("is of no use", '"is of no use"', "is of no use"),
-        ("how is of no use", '"is of no use"', ""),
-        ("is it of no use?", '"is it of no use"', ""),
-        ("one two three four five six seven eight nine ten", '"one two three"', ""),
+        (
+            "page 8: out of bounds: 6 (stack: [3])",
+            'err("page %d: out of bounds: %d (stack: %v)")',
+            ("page ", ": out of bounds: ", " (stack: "),
+        ),
+        (
+            "cannot open a.txt: no such file",
+            "fail(`cannot open ${name}: no such file`)",
+            ("cannot open ", ": no such file"),
+        ),
+        ("cannot open a.txt: no such file", "# no such file", ()),
+        ("cannot open a.txt: no such file", "it doesn't matter when there is no such file", ()),
+        ("cannot open a.txt: no such file", "    // like 'no such file'", ()),
+        ("cannot open a.txt: no such file", '    """There is no such file.', ()),
+        ("cannot open a.txt: no such file", "raise Gone(f'cannot open, no such file: {name}')", ("no such file",)),
+        ("crash when queue is full", 'errors.New("queue is full")', ("queue is full",)),
+        ("crash on start when queue is full", 'errors.New("queue is full")', ()),
+        ("fix queue is full", 'errors.New("queue is full")', ()),
+        ("no such", '"no such"', ()),
+        ("error handlers", 'link("error handlers")', ()),
+        ("is of no use", '"is of no use"', ("is of no use",)),
+        ("how is of no use", '"is of no use"', ()),
+        ("is it of no use?", '"is it of no use"', ()),
+        ("one two three four five six seven eight nine ten", '"one two three"', ()),
     ],
 )
-def test_the_part_is_the_longest_that_stands_after_a_quote(query: str, line: str, part: str) -> None:
-    whole = [message for message in messages_in(query) if not message.is_told]
-    assert [message_part(message, ["other\n" + line]) for message in whole] == ([part] if whole else [])
-    assert whole or not part
+def test_a_query_has_the_texts_of_a_line_in_order_or_a_run_of_its_words(
+    query: str, line: str, parts: tuple[str, ...]
+) -> None:
+    found = [stated_in(message, ["other\n" + line]).parts for message in messages_in(query)]
+    assert next(filter(None, found), ()) == parts
+
+
+SEEN = "The pantry 'cellar' has 3 jars of jam left."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        """raise Empty("The pantry '%s' has %d jars of %s left." % (name, count, kind))""",
+        """raise Empty("The pantry '%(name)s' has %(count)03d jars of %(kind)s left." % values)""",
+        """raise Empty(f"The pantry '{self.name!r:>4}' has {count} jars of {kind} left.")""",
+        """panic!("The pantry '{}' has {:?} jars of {kind} left.", name, count);""",
+        """throw new Error(`The pantry '${pantry.name}' has ${count + 1} jars of ${kind} left.`);""",
+        """throw new \\Empty("The pantry '{$this->name}' has $count jars of $kind left.");""",
+        """throw new \\Empty('The pantry \\'' . $name . '\\' has ' . $count . ' jars of ' . $kind . ' left.');""",
+        """raise Empty, "The pantry '#{name}' has #{count} jars of #{kind} left." """,
+        """throw new Empty("The pantry '" + name + "' has " + count + " jars of " + kind + " left.");""",
+        """throw new Empty($"The pantry '{name}' has {count:N0} jars of {kind} left.");""",
+        """fatalError("The pantry '\\(name)' has \\(count) jars of \\(kind) left.")""",
+        """erlang:error(io_lib:format("The pantry '~s' has ~p jars of ~s left.", [Name, Count, Kind]))""",
+        """    name="The pantry '{{name}}' has {{count}} jars of {{kind}} left.",""",
+        """throw new Empty("The pantry '" + name + "' has "\n        + count + " jars of "\n        + kind + " left.");""",
+        """raise Empty(\n    f"The pantry '{name}' has "\n    f"{count} jars of {kind} left."\n)""",
+        """die("The pantry \\'" PRIs "\\' has %" PRIu64 " jars of %s left.", name, count, kind);""",
+    ],
+)
+@pytest.mark.parametrize(
+    "before", ["", "app.errors.Empty: ", "RuntimeError: ", "Fatal error: Uncaught \\App\\EmptyError: "]
+)
+def test_a_message_is_known_by_its_fixed_parts_in_every_language(line: str, before: str) -> None:
+    others = """raise Full("The pantry '%s' has no room left.")\nraise Gone("There are no jars of %s left.")"""
+    found = [stated_in(message, [others, line]) for message in messages_in(before + SEEN)]
+    best = next(stated for stated in found if stated.parts)
+    assert best.is_sure
+    assert " jars of " in best.parts
+    assert best.parts[0].startswith("The pantry")
+    assert best.parts[-1].endswith("left.")
+
+
+def test_runs_of_words_that_are_looked_for_do_not_go_over_values() -> None:
+    message = told_message("The pantry 'cellar of mine' has no more than 3 jars in /srv/pantry left over")
+    assert windows(message) == ("The pantry", "has no more", "no more than", "left over")
+    assert fixed_words(message) == "The pantry has no more than jars in left over"
+    assert windows(told_message("there is no room left")) == ()
+    assert fixed_words(told_message("I can't stow 'jam' as it isn't closed")) == "I can't stow as it isn't closed"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +144,7 @@ def test_the_part_is_the_longest_that_stands_after_a_quote(query: str, line: str
         ("thread 'main' panicked at 'it isn't really so', src/main.rs:5:10", ["it isn't really so"]),
         ("RuntimeError: The pantry is full.", ["The pantry is full."]),
         ("app.errors.PantryError: shelf 3: no room left", ["shelf 3: no room left"]),
+        ("Fatal error: Uncaught Shop\\PantryException: shelf 3 is full", ["shelf 3 is full"]),
         ("panic: runtime error: no room left here", ["runtime error: no room left here"]),
         ('why do I get "no room left here" when I stow', ["no room left here"]),
         ("the user's pantry and the dog's bowl are full", []),
@@ -97,7 +153,7 @@ def test_the_part_is_the_longest_that_stands_after_a_quote(query: str, line: str
     ],
 )
 def test_a_message_is_told_by_quotes_or_the_kind_of_error_before_it(query: str, told: list[str]) -> None:
-    assert [message.text for message in messages_in(query) if message.is_told] == told
+    assert [message.text for message in messages_in(query) if message.is_told and message.text != query] == told
 
 
 PANTRY = {
@@ -135,3 +191,49 @@ def test_a_message_that_the_code_has_word_for_word_comes_first_whatever_surround
     assert hits[0].startswith("src/errors.py:2 ")
     if "main.py" in query:
         assert hits[1].startswith("src/main.py:2 main")
+
+
+FILLED = {
+    "src/runner.py": (
+        "class Runner:\n    def run(self, catalog):\n"
+        + "".join(f"        step_{number} = catalog.pipeline.input({number})\n" for number in range(30))
+        + '        raise ValueError(\n            f"Pipeline input(s) {unsatisfied} not found in the {type(catalog)}"\n        )\n'
+    ),
+    "src/stack.php": '<?php\nclass Stack {\n  function find($name) {\n    throw new Gone("Middleware not found: $name");\n  }\n}\n',
+    "src/middleware.php": "<?php\n/** Finds middleware by name. */\nclass Middleware {\n  function found($foo) {}\n}\n",
+    "src/router.ts": (
+        "export function call(type: string, path: string) {\n"
+        '  throw new Failure({ code: "NOT_FOUND", message: `No "${type}"-procedure on path "${path}"` });\n}\n'
+    ),
+    "src/procedure.ts": "// a mutation is a procedure on a path, foo is no path\nexport const mutation = procedure(path);\n",
+    "src/catalog.py": 'class Catalog:\n    """Pipeline inputs are found in the catalog."""\n\n    def pipeline_input(self):\n        return 1\n',
+    **{
+        f"src/step_{n}.py": f"def step_{n}(pipeline, catalog):\n    return pipeline.input(catalog.found)\n"
+        for n in range(12)
+    },
+    "tests/test_runner.py": 'def test_it():\n    assert "Pipeline input(s) {cars} not found in the Catalog" in seen()\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("Middleware not found: foo", "src/stack.php:4"),
+        ("Middleware not found", "src/stack.php:4"),
+        ('"Middleware not found: foo"', "src/stack.php:4"),
+        ("Fatal error: Uncaught App\\GoneException: Middleware not found: foo", "src/stack.php:4"),
+        ('No "mutation"-procedure on path "foo"', "src/router.ts:2"),
+        ('TRPCError: No "mutation"-procedure on path "foo"', "src/router.ts:2"),
+        ("Pipeline input(s) {'cars'} not found in the Catalog", "src/runner.py:34"),
+        ("kedro.errors.ValueError: Pipeline input(s) {'cars'} not found in the Catalog", "src/runner.py:34"),
+    ],
+)
+def test_a_message_that_was_filled_in_is_found_where_it_is_raised(
+    tmp_path: Path, workers: Workers, query: str, place: str
+) -> None:
+    write_files(tmp_path / "filled", FILLED)
+    desk = Desk(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "filled")
+    lines = desk.call("search_code", query=query, concise=True).text.split("\n")
+    hits = [line for line in lines if not line.startswith(("showing", "No exact match"))]
+    assert hits[0].startswith(f"{place} ")
+    assert any(line.startswith("No exact match for literal") for line in lines) == query.startswith('"')

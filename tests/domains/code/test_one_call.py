@@ -92,6 +92,23 @@ def test_a_question_of_two_parts_shows_the_code_for_both(desk: Desk, shop: Path)
         assert code in text
 
 
+def test_the_second_place_is_for_the_part_that_the_first_hit_does_not_answer(desk: Desk, project: Path) -> None:
+    jars = {
+        f"web/{kind}_cookies.py": f'class {kind.title()}Cookies:\n    """Cookies that are stored in a {kind}."""\n\n'
+        f"    def store(self, cookies):\n        self.{kind}.cookies.append(cookies)\n"
+        for kind in ("jar", "file", "session", "table")
+    }
+    hops = 'def follow(hop, most):\n    """Follow a redirect to its target."""\n    return redirect(hop.target)\n'
+    write_files(project, {**jars, "web/hops.py": hops})
+    for question in (
+        "how is a redirect followed and where are cookies stored",
+        "where are cookies stored and how is a redirect followed",
+    ):
+        leading = paths(search(desk, question))[:2]
+        assert "web/hops.py" in leading
+        assert any("cookies" in path for path in leading)
+
+
 @pytest.mark.parametrize(
     ("question", "parts"),
     [

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Literal
 
+from deltos.pattern import compiled
 from deltos.text.identifiers import last_part, split_identifier
 
 if TYPE_CHECKING:
@@ -26,9 +28,17 @@ _DOC_LINES = 4  # looked at for the first sentence
 _ABOVE_LINES = 12  # comments and decorators that are shown with a definition
 _JOINT = " — "
 _RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that say nothing
-_ATTRIBUTES = ("@", "#[", "#if", "#end", "#else", "#pragma", "#include", "#define", "#region")
+_ATTRIBUTES = ("@", "#[")
+_DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
+_OF_C = (
+    ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
+)  # fmt: skip
+_PREPROCESSED = (*_OF_C, ".cs")
 _TAG = re.compile(r"</?[a-z]{1,20}/?>")  # of documentation written in XML
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
+_OF_FILE = 1  # the position of what a file says of itself among what may be told
+_BESIDE_MATCH = 60  # characters shown with what was found: mostly what follows it was asked for
+_MATCHED_LINES = 5  # over which a match that begins in a line may go
 _COMMENT_SIGNS = "#/*!-;\"'% \t"
 _CUT_MARK = "… (cut)"
 
@@ -50,23 +60,35 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """A hit in one line: where, what follows its name in the header, and the line or sentence that answers."""
+    """A hit in one line: where, what follows its name in the header, and the line or sentence that answers.
+
+    `matched` is what a literal or a pattern found in that line; `is_said` where a sentence answers, no line of code.
+    """
 
     line_number: int
     parameters: str = ""
     answer: str = ""
     needles: tuple[str, ...] = ()
+    matched: str = ""
+    is_said: bool = False
+
+    @property
+    def least(self) -> int:
+        """How many characters show what was found, with a little of what is beside it; 0 where it need not be."""
+        return min(len(self.answer), len(self.matched) + _BESIDE_MATCH) + len(_JOINT) if self.matched else 0
 
     def line(self, characters: int) -> str:
         """Header and answer in at most so many characters; where they do not fit, what answers stays."""
         parameters = _shortened(self.parameters, _MOST_PARAMETERS if self.answer else characters)
-        if not self.answer or (self.parameters and characters < _LEAST_ANSWER):
+        if not self.answer or (self.parameters and characters < _LEAST_ANSWER and not self.matched):
             return _shortened(self.parameters, characters)
         room = characters - len(self.answer) - len(_JOINT)
         if len(parameters) > room:
             parameters = _shortened(parameters, room) if room >= _LEAST_PARAMETERS else ""
         room = characters - len(parameters) - len(_JOINT)
-        return f"{parameters}{_JOINT}{_around(self.answer, self.needles, room)}"
+        needles = (self.matched.lower(),) if self.matched else self.needles
+        shown = _shortened(self.answer, room) if self.is_said else _around(self.answer, needles, room)
+        return f"{parameters}{_JOINT}{shown}"
 
 
 def tell(hit: CodeHit, query: CodeQuery) -> Telling:
@@ -78,21 +100,40 @@ def tell(hit: CodeHit, query: CodeQuery) -> Telling:
     parameters = _parameters(header, last_part(hit.symbol)) if hit.symbol else ""
     best = answering_line(hit, query)
     header_lines = header.count("\n") + 1
-    matching = "" if head is not None and head <= best < head + header_lines else _bare(lines[best])
+    matched = _matched(lines, best, query)
+    is_header = head is not None and head <= best < head + header_lines
+    shows = f"{last_part(hit.symbol)}{parameters[:_MOST_PARAMETERS]}" if hit.symbol else ""
+    matching = "" if is_header and matched in shows else _bare(lines[best])
     at_line = _number(hit, best, lines)
     at_head = hit.head_line or (_number(hit, head, lines) if head is not None else at_line)
+    if matched and matching:
+        return Telling(at_line, parameters if not is_header else "", matching, needles, matched)
     if hit.line and hit.line != hit.head_line:
         return Telling(at_line, parameters, matching, needles)
     told = f"{hit.symbol} {header}".lower()
-    sentence = _doc_sentence(lines, head, header_lines) if head is not None else ""
+    sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
     # What tells most that name and header do not; in doubt what was written to be told.
     sayings = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
     worth = [_told_more(text, needles, told) - number / 4 for number, (text, _) in enumerate(sayings)]
-    given = [number for number, (text, _) in enumerate(sayings) if text]
+    # A file of C begins with a remark as often as with what it is about: that has to speak of what was asked.
+    remarks = {_OF_FILE} if worth[_OF_FILE] < 0 and hit.path.endswith(_OF_C) else ()
+    given = [number for number, (text, _) in enumerate(sayings) if text and number not in remarks]
     if not given:
         return Telling(at_head, parameters)
-    answer, number = sayings[max(given, key=lambda each: worth[each])]
-    return Telling(number, parameters, answer, needles)
+    chosen = max(given, key=lambda each: worth[each])
+    answer, number = sayings[chosen]
+    return Telling(number, parameters, answer, needles, is_said=chosen <= _OF_FILE)
+
+
+def _matched(lines: Sequence[str], best: int, query: CodeQuery) -> str:
+    """What a literal or a pattern found in a line, as far as that goes; empty for other queries."""
+    if query.kind == "literal":
+        return query.text.strip().split("\n")[0]
+    if query.kind != "pattern":
+        return ""
+    following = "\n".join(lines[best : best + _MATCHED_LINES])
+    found = compiled(query.text).search(following.encode("utf-8"))
+    return found[0].decode("utf-8", "replace").strip().split("\n")[0] if found else ""
 
 
 def _bare(line: str) -> str:
@@ -298,19 +339,30 @@ def _shortened(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: max(0, characters - 1)].rstrip()}…"
 
 
-def _doc_sentence(lines: Sequence[str], head: int, header_lines: int) -> str:
-    """The first sentence of a docstring right below the header, or of a comment above it."""
+def _doc_sentence(path: str, lines: Sequence[str], head: int, header_lines: int) -> str:
+    """The first sentence of a docstring right below the header, or of a comment right above it."""
     below = [line.strip() for line in lines[head + header_lines : head + header_lines + _DOC_LINES]]
     if below[:1] and below[0].startswith(('"""', "'''", 'r"""')):
         text = " ".join([below[0].lstrip("\"'r "), *below[1:]])
         return first_sentence(text.split('"""')[0].split("'''")[0])
     above = []
     for line in reversed(lines[:head]):
-        if not line.strip() or not _is_comment(line):
+        if not line.strip() or not _is_comment(line) or is_directive(path, line):
             break
         if not line.lstrip().startswith(_ATTRIBUTES):
             above.append(line.strip(_COMMENT_SIGNS))
-    return first_sentence(" ".join(reversed(above)))
+    return first_sentence(" ".join(first_paragraph(above[::-1])))
+
+
+def first_paragraph(said: Sequence[str]) -> list[str]:
+    """The first lines of a comment up to a blank one, or to what it says of parameters and the like."""
+    begun = dropwhile(lambda text: not text, said)
+    return list(takewhile(lambda text: bool(text) and not text.startswith(_DOC_TAGS), begun))
+
+
+def is_directive(path: str, line: str) -> bool:
+    """Whether a line is for the preprocessor: `#` begins a comment in other languages."""
+    return line.lstrip().startswith("#") and path.endswith(_PREPROCESSED)
 
 
 def first_sentence(text: str) -> str:
@@ -323,11 +375,22 @@ def first_sentence(text: str) -> str:
 
 
 def _around(text: str, needles: Sequence[str], characters: int) -> str:
-    """At most so many characters of a line, with the first needle among them."""
+    """At most so many characters of a line, with the first needle among them: all of it, where it fits."""
     if len(text) <= characters:
         return text
     lowered = text.lower()
-    first = min((at for needle in needles if (at := lowered.find(needle)) >= 0), default=0)
-    start = 0 if first < characters // 2 else min(first - characters // 4, len(text) - characters + 1)
+    found = [(at, len(needle)) for needle in needles if (at := lowered.find(needle)) >= 0]
+    first, length = min(found, default=(0, 0))
+    start = 0
+    if first >= characters // 2 or first + length >= characters:
+        start = max(first - characters // 4, first + length - characters + 2)
+        start = _word_start(text, min(start, first, len(text) - characters + 1), first)
     end = start + characters - (2 if start else 1)
     return f"{'…' if start else ''}{text[start:end].rstrip()}{'…' if end < len(text) else ''}"
+
+
+def _word_start(text: str, start: int, least: int) -> int:
+    """Where the first word begins at or after a place, at most so far."""
+    if not start or not text[start - 1].isalnum():
+        return start
+    return next((at for at in range(start, least) if not text[at - 1].isalnum()), least)

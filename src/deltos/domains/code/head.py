@@ -5,10 +5,9 @@ Licences, imports and shebangs are no part of it.
 
 from __future__ import annotations
 
-from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.excerpt import first_sentence
+from deltos.domains.code.excerpt import first_paragraph, first_sentence, is_directive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +35,8 @@ _DIRECTIVES = (
     "/* eslint",
     "// eslint",
 )
+_ATTRIBUTES = ("@", "#[", "[")  # that stand between a comment and the type which it is about
+_TYPES = frozenset("class interface enum trait struct record object protocol module impl actor union".split())
 _NO_PROSE = (
     "import", "from", "#include", "use", "using", "package", "require", "namespace", "module", "export", "const", "let",
     "var", "local", "#!", "@", "#define", "#ifndef", "#ifdef", "#pragma", "extern", "open", "include",
@@ -50,10 +51,12 @@ def head_of(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
     return f"{said} {doc[:MOST_CHARACTERS]}"
 
 
-def about_file(lines: Sequence[str]) -> str:
-    """The first sentence of the docstring or comment that a file begins with; empty where it begins with code."""
+def about_file(lines: Sequence[str], path: str = "") -> str:
+    """The first sentence of the docstring or comment that a file begins with, or that stands right before a type after
+    its imports; empty where it begins with other code. What belongs to a function says nothing of its file."""
     said: list[str] = []
     quotes = ""
+    has_begun = False
     for line in lines[:MOST_LINES]:
         text = line[:_LONGEST_LINE].strip()
         opened = next((sign for sign in _DOCSTRING_SIGNS if text.startswith(sign)), "")
@@ -63,21 +66,22 @@ def about_file(lines: Sequence[str]) -> str:
             if closes:
                 break
             quotes = quotes or opened[-3:]
-        elif text.startswith(_LINE_COMMENTS) and not text.startswith(_DIRECTIVES):
+        elif text.startswith(_LINE_COMMENTS) and not text.startswith(_DIRECTIVES) and not is_directive(path, line):
             said.append(text.lstrip(_LEADING_SIGNS).rstrip(_COMMENT_SIGNS.replace(">", "")))
-        elif text and not _is_statement(line):
-            break
-        elif said:
-            if paragraph := _unless_legal(said):
+        elif text and not _is_statement(line) and not is_directive(path, line):
+            is_its_own = _TYPES.isdisjoint(text.split()) and has_begun
+            return "" if is_its_own else _first_sentence(_unless_legal(said))
+        elif not text or not text.startswith(_ATTRIBUTES):
+            if said and not has_begun and (paragraph := _unless_legal(said)):
                 return _first_sentence(paragraph)
             said = []
+            has_begun = has_begun or bool(text)
     return _first_sentence(_unless_legal(said))
 
 
 def _first_sentence(said: Sequence[str]) -> str:
     """The first sentence of the first paragraph."""
-    paragraph = list(takewhile(bool, dropwhile(lambda text: not text, said)))
-    sentence = first_sentence(" ".join(paragraph))
+    sentence = first_sentence(" ".join(first_paragraph(said)))
     return sentence if " " in sentence else ""
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.near import ChunkSimilarities, NearFile
     from deltos.domains.code.query import CodeQuery
     from deltos.domains.code.usual import Usual
-    from deltos.store.code import ChunkMatch, Code, CodeChunkRow, DefinitionRecord, FileRow
+    from deltos.store.code import ChunkMatch, Code, DefinitionRecord, FileRow
     from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
 
@@ -245,14 +245,12 @@ def _selection_terms(statistics: Statistics, query: CodeQuery) -> _SelectionTerm
     return _SelectionTerms(*_divide(terms, frequencies, statistics.chunk_count))
 
 
-def chunks_like(store: Code, query: CodeQuery, scope: FileScope, *, limit: int) -> list[CodeChunkRow]:
-    """The chunks that best match the words of a text, best first."""
+def chunks_like(store: Code, query: CodeQuery, scope: FileScope, *, limit: int) -> list[int]:
+    """The ids of the chunks that best match the words of a text, best first."""
     selecting = _selection_terms(Corpus(store, Evidence()).statistics(query), query)
     if not selecting.alone and not selecting.paired:
         return []
-    ids = [match.chunk_id for match in store.match_chunks(selecting.alone, selecting.paired, scope, limit=limit)]
-    chunks = store.chunks(ids)
-    return [chunks[chunk_id] for chunk_id in ids if chunk_id in chunks]
+    return [match.chunk_id for match in store.match_chunks(selecting.alone, selecting.paired, scope, limit=limit)]
 
 
 def _candidates(

@@ -23,6 +23,7 @@ _TEST_OR_PROSE = -2.0
 _NO_ANSWER = -6.0
 _MOST_NAMESAKES = 3  # a name that more files have means none of them
 _LAST_LINE = 1_000_000_000
+_LEAST_SOURCE, _LIKE_SOURCE = 12, 65  # characters of a line that another may be like, and how much of a hundred
 _NOT_CODE = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
 
 
@@ -88,7 +89,7 @@ def located(
             if file_id not in defined and place.function:
                 [defined[file_id]] = store.definitions_in([(file_id, 1, _LAST_LINE)])
             named = _definitions_meant(place, defined[file_id]) if place.function else []
-            spoken = _lines_with(place.source, lines_of(path) or ()) if place.source else []
+            spoken = _lines_with(place.source, lines_of(path) or (), named) if place.source else []
             found.append((file_id, replace(place, line=_line_meant(place, named, spoken))))
     return found
 
@@ -101,8 +102,18 @@ def _definitions_meant(place: Place, defined: Sequence[DefinitionRecord]) -> lis
     return own or named
 
 
-def _lines_with(source: str, lines: Sequence[str]) -> list[int]:
-    return [number for number, line in enumerate(lines, start=1) if line.strip() == source]
+def _lines_with(source: str, lines: Sequence[str], named: Sequence[DefinitionRecord]) -> list[int]:
+    """The lines that are the source of a frame; where none is any more, the one in its function most like it."""
+    same = [number for number, line in enumerate(lines, start=1) if line.strip() == source]
+    if same or len(source) < _LEAST_SOURCE:
+        return same
+    from rapidfuzz import fuzz, process  # deferred: only traces of other versions need it
+
+    within = [line for each in named for line in range(each.line, min(each.end_line, len(lines)) + 1)]
+    numbers = list(dict.fromkeys(within)) or list(range(1, len(lines) + 1))
+    texts = [lines[number - 1].strip() for number in numbers]
+    like = process.extractOne(source, texts, scorer=fuzz.ratio, score_cutoff=_LIKE_SOURCE)
+    return [numbers[like[2]]] if like else []
 
 
 def _line_meant(place: Place, named: Sequence[DefinitionRecord], spoken: Sequence[int]) -> int:

@@ -28,6 +28,7 @@ EXCERPT_CHARACTERS = 2_000  # of the code that is shown; of a longer definition,
 _UNSURE_CHARACTERS, _SURE_CHARACTERS = 1_000, 1_600
 MESSAGE_CHARACTERS = 600  # of the lines around a message: where it is raised is what was asked for
 LINE_CHARACTERS = 180  # of a hit that is told in one line, without its place and name
+CONCISE_CHARACTERS = 200  # of a line of a concise answer; what a literal or a pattern found is shown up to that
 # A concise answer is half as long as the full one: the first hits get as much of that as they can use, the others less.
 _CONCISE_STEPS = (120, 80, 60, 40, 25)
 _BY_BUDGET = "the token budget is full: narrow the query or set concise"
@@ -207,11 +208,9 @@ def _sizes(shown: Sequence[_Shown]) -> tuple[int, int]:
 def _in_a_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bool = False) -> _Shown:
     """A hit as its place, its name with what follows it in the header, and what answers."""
     telling = tell(hit, answer.query)
-    line = telling.line(characters)
-    block = (
-        f"{_repository(hit)}{hit.path}:{telling.line_number} {hit.symbol}{line}".replace("  ", " ")
-        + _MARKS[hit.found_by]
-    )
+    place = f"{_repository(hit)}{hit.path}:{telling.line_number} {hit.symbol}"
+    line = telling.line(max(characters, min(telling.least, CONCISE_CHARACTERS - len(place))))
+    block = f"{place}{line}".replace("  ", " ") + _MARKS[hit.found_by]
     end = max(telling.line_number, hit.tail_line or hit.end_line)
     content = line.removeprefix(" — ")
     shown = replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SCAN_SECONDS = 8.0  # then the answer says how many files were read
 _MATCHES_BETWEEN_CLOCKS = 1_000
+_NEAR_BYTES = 600  # on either side of the longest of several texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,46 @@ class Literal:
             at = data.find(self._needle, at + len(self._needle))
 
 
+class AnyOf:
+    """Finds several texts as they stand."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._finders = [Literal(text) for text in texts]
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Byte offsets of all of them."""
+        yield from heapq.merge(*(finder.positions(data) for finder in self._finders))
+
+
+class InOrder:
+    """Finds texts that follow each other with anything between them, where the longest of them stands."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        needles = [text.encode("utf-8") for text in texts]
+        at = max(range(len(needles)), key=lambda number: len(needles[number]))
+        self._before, self._needle, self._after = needles[:at][::-1], needles[at], needles[at + 1 :]
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Byte offsets of the longest text, where the others are around it."""
+        at = data.find(self._needle)
+        while at >= 0:
+            if self._are_before(data, at) and self._are_after(data, at + len(self._needle)):
+                yield at
+            at = data.find(self._needle, at + len(self._needle))
+
+    def _are_before(self, data: bytes, end: int) -> bool:
+        start = max(0, end - _NEAR_BYTES)
+        return all((end := data.rfind(needle, start, end)) >= 0 for needle in self._before)
+
+    def _are_after(self, data: bytes, at: int) -> bool:
+        end = at + _NEAR_BYTES
+        for needle in self._after:
+            if (found := data.find(needle, at, end)) < 0:
+                return False
+            at = found + len(needle)
+        return True
+
+
 class LinePattern:
     """Finds a regular expression in time linear in the file, whatever the pattern."""
 
@@ -71,10 +113,16 @@ class LinePattern:
 
 
 def scan(
-    root: Path, paths: Sequence[str], finder: Finder, report: ScanReport, store: ProjectFiles | None = None
+    root: Path,
+    paths: Sequence[str],
+    finder: Finder,
+    report: ScanReport,
+    store: ProjectFiles | None = None,
+    *,
+    seconds: float | None = None,
 ) -> Iterator[FileMatches]:
     """Every file with a match, until time runs out; the report tells how far it came."""
-    deadline = time.monotonic() + SCAN_SECONDS
+    deadline = time.monotonic() + (SCAN_SECONDS if seconds is None else seconds)
     with source_tree(root, store, order=paths) as tree:
         for path in paths:
             if time.monotonic() > deadline:

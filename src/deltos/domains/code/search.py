@@ -14,13 +14,21 @@ from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, chunks_like, described, gather
 from deltos.domains.code.mentioned import judge_by_issue, located
-from deltos.domains.code.message import END_MARKS, message_part, messages_in
+from deltos.domains.code.message import (
+    Message,
+    fixed_words,
+    messages_in,
+    stated_in,
+    stems_beside,
+    told_message,
+    windows,
+)
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
-from deltos.domains.code.paths import is_aside, is_prose
+from deltos.domains.code.paths import is_aside, is_changelog, is_prose
 from deltos.domains.code.query import CodeQuery, parse_query
-from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, scan
+from deltos.domains.code.scan import AnyOf, Finder, InOrder, LinePattern, Literal, ScanReport, scan
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
@@ -54,7 +62,12 @@ _SHOWN_CHARACTERS = 100
 _TEXTLESS_REASONS = frozenset(("binary", "empty"))
 _MOST_PASSED_OVER = 3
 _FILES_NAMED = 3  # files told of those that a query names
-_MESSAGE_CHUNKS = 40  # looked at for a message: those that share most of its words
+# Chunks that are read for a message: the first that have words of it side by side, of those that share most of them.
+_MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 200
+_FEW_CHUNKS, _FEW_LIKELY = 10, 80  # where only the code can say that it is a message
+_MOST_STATEMENTS, _LINES_AROUND = 500, 5  # lines looked at that may state it, and of those before and after each
+_STATEMENT_SECONDS = 1.0  # for all files
+_HITS_OF_PART = 5  # of a question that is one of two in a query
 _MOST_STATED = 2  # places of a message that come before stack frames
 
 
@@ -134,35 +147,71 @@ class CodeSearch:
             if query.frames and (frames := self._frames(query, scope)):
                 return self._search_frames(query, frames, scope, text, limit=limit)
             answer = self._search_by_words(query, scope, limit=limit)
-            if message := self._message(text, query, scope, answer):
-                literal = CodeQuery(message, "literal")
-                found = self._search_exactly(literal, scope, limit=limit, every_line=every_line)
-                return replace(found, is_message=True)
+            found = self._message(text, query, scope, answer)
+            if stated := self._search_stated(found, scope, limit=limit, every_line=every_line):
+                return stated
             parts = parts_of(text) if query.kind == "words" and not query.is_issue else []
             return self._with_parts(answer, parts, scope, limit=limit) if parts else answer
 
-    def _message(self, text: str, query: CodeQuery, scope: FileScope, answer: CodeAnswer) -> str:
-        """The part of a message that the code has as text; empty where the query holds none."""
+    def _message(self, text: str, query: CodeQuery, scope: FileScope, answer: CodeAnswer) -> tuple[str, ...]:
+        """The parts of a message that the code has as text; empty where the query holds none."""
         if query.kind != "words" or query.is_issue:
-            return ""
+            return ()
         found = [hit.content for hit in answer.hits if _may_raise(hit.path)]
-        for message in messages_in(text.strip()):
-            # Further chunks are read for what the query tells as a message, not for every query.
-            further = self._contents_like(message.text, scope) if message.is_told else ()
-            if part := message_part(message, (*found, *further)):
-                return part
-        return ""
+        return next(filter(None, (self._parts(message, scope, found) for message in messages_in(text.strip()))), ())
 
-    def _contents_like(self, text: str, scope: FileScope) -> list[str]:
-        """What the chunks say that share most words with a text."""
-        query = parse_query(text, shared_words(), exact=False)
-        contents: list[str] = []
-        for project in self._projects:
-            chunks = chunks_like(project.store.code, query, scope, limit=_MESSAGE_CHUNKS)
+    def _parts(self, message: Message, scope: FileScope, contents: Sequence[str] = ()) -> tuple[str, ...]:
+        """The parts of a message that the code has as text.
+
+        Further chunks are read where they have its words side by side; the files, where it is told as a message that
+        was filled in, and those chunks do not have all of its text.
+        """
+        stated = stated_in(message, itertools.chain(contents, self._contents_like(message, scope)))
+        if message.is_told and not stated.is_sure:
+            further = stated_in(message, self._lines_with(windows(message), scope))
+            stated = max(stated, further, key=lambda each: each.worth)
+        return stated.parts
+
+    def _lines_with(self, texts: Sequence[str], scope: FileScope) -> Iterator[str]:
+        """The lines of code with one of the texts, and those around them: of the first files that have some."""
+        left = _MOST_STATEMENTS
+        for project in self._projects if texts else ():
+            paths = [path for _, path in project.store.code.paths(scope) if _may_raise(path)]
             with SourceReader(project.root, project.store, project.workers) as reader:
-                hits = [reader.hit(chunk, 1.0) for chunk in chunks if _may_raise(chunk.path)]
-            contents += [hit.content for hit in hits if hit]
-        return contents
+                for matches in scan(
+                    project.root, paths, AnyOf(texts), ScanReport(), project.store, seconds=_STATEMENT_SECONDS
+                ):
+                    lines = reader.lines(matches.path) or []
+                    for number in matches.lines[:left]:
+                        yield "\n".join(lines[max(0, number - 1 - _LINES_AROUND) : number + _LINES_AROUND])
+                    left -= len(matches.lines)
+                    if left <= 0:
+                        return
+
+    def _contents_like(self, message: Message, scope: FileScope) -> Iterator[str]:
+        """What the chunks say that have words of a message side by side, of code that may raise it."""
+        query = parse_query(fixed_words(message), shared_words(), exact=False)
+        beside = stems_beside(message)
+        most, of = (_MESSAGE_CHUNKS, _LIKELY_CHUNKS) if message.is_told else (_FEW_CHUNKS, _FEW_LIKELY)
+        for project in self._projects if beside else ():
+            store = project.store.code
+            likely = chunks_like(store, query, scope, limit=of)
+            bodies = {each: f" {words.body} " for each, words in store.chunk_words(likely).items()}
+            having = [each for each in likely if any(stems in bodies.get(each, "") for stems in beside)]
+            chunks = store.chunks(having) if having else {}
+            raising = [chunks[each] for each in having if each in chunks and _may_raise(chunks[each].path)]
+            with SourceReader(project.root, project.store, project.workers) as reader:
+                yield from (hit.content for chunk in raising[:most] if (hit := reader.hit(chunk, 1.0)))
+
+    def _search_stated(
+        self, parts: tuple[str, ...], scope: FileScope, *, limit: int, every_line: bool
+    ) -> CodeAnswer | None:
+        """Where the parts of a message stand together; None where they do not."""
+        if not parts:
+            return None
+        query = CodeQuery(max(parts, key=len), "literal")
+        scanned = self._scan(InOrder(parts), scope, every_line=every_line)
+        return replace(self._by_lines(query, scanned, limit=limit), is_message=True) if scanned.files else None
 
     def _frames(self, query: CodeQuery, scope: FileScope) -> list[Ranked]:
         """The frames of a stack trace that lie in the projects."""
@@ -192,31 +241,34 @@ class CodeSearch:
         return replace(others, hits=(*hits, *new)[:limit], total=total)
 
     def _stated(self, text: str, scope: FileScope) -> list[Ranked]:
-        """Where the code, and no test of it, has the whole of a message that is told beside stack frames."""
+        """Where the code, and no test of it, has a message that is told beside stack frames."""
         for message in messages_in(text.strip()):
-            whole = message_part(message, self._contents_like(message.text, scope)) if message.is_told else ""
-            if len(whole) < len(message.text.rstrip(END_MARKS)):
-                continue
-            files = self._scan(Literal(whole), scope, every_line=False).files
-            return [
-                *itertools.islice(
-                    self._one_line_per_file_first([f for f in files if not any(_exact_order(f.path))]), _MOST_STATED
-                )
-            ]
+            if parts := self._parts(message, scope) if message.is_told else ():
+                files = self._scan(InOrder(parts), scope, every_line=False).files
+                raising = [file for file in files if not any(_exact_order(file.path))]
+                return [*itertools.islice(self._one_line_per_file_first(raising), _MOST_STATED)]
         return []
 
     def _with_parts(self, answer: CodeAnswer, parts: Sequence[str], scope: FileScope, *, limit: int) -> CodeAnswer:
-        """The answer to a question of two parts, with the best place for the one that its first hit does not answer."""
+        """The answer to a question of two parts, with the best place for the one that its first hit does not answer:
+        the one among whose own hits that is the last, or none."""
         if not answer.hits or limit < len(parts):
             return answer
         first = answer.hits[0]
-        for part in reversed(parts):
-            query = parse_query(part, shared_words(), exact=False)
-            for hit in self._search_by_words(query, scope, limit=1).hits:
-                if _key(hit) != _key(first) and hit.score >= WEAK_CONFIDENCE:
-                    others = [other for other in answer.hits[1:] if _key(other) != _key(hit)]
-                    total = answer.total + (len(others) == len(answer.hits) - 1)
-                    return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
+        asked = [
+            self._search_by_words(parse_query(part, shared_words(), exact=False), scope, limit=_HITS_OF_PART).hits
+            for part in parts
+        ]
+
+        def place(hits: Sequence[CodeHit]) -> int:
+            return next((number for number, hit in enumerate(hits) if hit.path == first.path), _HITS_OF_PART)
+
+        # In doubt the first hit answers what was asked first.
+        for hit in max(reversed(asked), key=place)[:1]:
+            if _key(hit) != _key(first) and hit.score >= WEAK_CONFIDENCE:
+                others = [other for other in answer.hits[1:] if _key(other) != _key(hit)]
+                total = answer.total + (len(others) == len(answer.hits) - 1)
+                return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
         return answer
 
     def _search_by_words(
@@ -338,16 +390,25 @@ class CodeSearch:
         """The lines on which a text stands or a pattern matches: code first, and one line of each file first."""
         finder: Finder = Literal(query.text) if query.kind == "literal" else LinePattern(query.text)
         scanned = self._scan(finder, scope, every_line=every_line)
-        found, notes = scanned.files, scanned.notes
-        if not found:
-            shown = repr(query.text[:_SHOWN_CHARACTERS])
-            where = f"{counted(scanned.read, 'file')}{self._passed_over(scope)}"
-            missing = f"No exact match for {query.kind} {shown} in {where}; closest by words:"
-            words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
-            return self._search_by_words(words, scope, limit=limit, notes=(*notes, missing))
-        hits, gone = self._read(self._one_line_per_file_first(found), query, limit=limit)
-        total = sum(len(file.lines) for file in found) - gone
-        return CodeAnswer(query, tuple(hits), total, scanned.is_stopped, scanned.known, tuple(notes))
+        if scanned.files:
+            return self._by_lines(query, scanned, limit=limit)
+        shown = repr(query.text[:_SHOWN_CHARACTERS])
+        where = f"{counted(scanned.read, 'file')}{self._passed_over(scope)}"
+        missing = f"No exact match for {query.kind} {shown} in {where};"
+        flat = " ".join(query.text.split())
+        if query.kind == "literal" and len(flat.split()) > 1:
+            parts = self._parts(told_message(flat), scope)
+            if stated := self._search_stated(parts, scope, limit=limit, every_line=every_line):
+                return stated.with_notes((*scanned.notes, f"{missing} as a message that was filled in:"))
+        words = parse_query(flat + " ", shared_words(), exact=False)
+        notes = (*scanned.notes, f"{missing} closest by words:")
+        return self._search_by_words(words, scope, limit=limit, notes=notes)
+
+    def _by_lines(self, query: CodeQuery, scanned: _Scanned, *, limit: int) -> CodeAnswer:
+        """The answer made of lines that were found."""
+        hits, gone = self._read(self._one_line_per_file_first(scanned.files), query, limit=limit)
+        total = sum(len(file.lines) for file in scanned.files) - gone
+        return CodeAnswer(query, tuple(hits), total, scanned.is_stopped, scanned.known, tuple(scanned.notes))
 
     def _scan(self, finder: Finder, scope: FileScope, *, every_line: bool) -> _Scanned:
         """The files with a match, code first; of each every line with one, or the first of each chunk."""
@@ -454,7 +515,7 @@ def _key(hit: CodeHit) -> tuple[str, int]:
 
 def _exact_order(path: str) -> tuple[bool, bool, bool]:
     """Code first, then what lies aside, tests and prose."""
-    return is_prose(path), is_test(path), is_aside(path)
+    return is_prose(path) or is_changelog(path), is_test(path), is_aside(path)
 
 
 def _named(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:

@@ -109,7 +109,7 @@ class SourceReader:
             _content(now.signature, lines),
             "\n".join(nearest_lines(before[::-1])[::-1]),
             "\n".join(nearest_lines(after)),
-            about="" if is_prose(chunk.path) else about_file(source.beginning()),
+            about="" if is_prose(chunk.path) else about_file(source.beginning(), chunk.path),
         )
 
     def lines(self, path: str) -> list[str] | None:
