@@ -33,6 +33,7 @@ PREFIX = "commit:"
 ASKED_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
 _NO_HISTORY = "Note: no history here: no commits are known, so nothing below is from the past of this code."
+_NAMED_AUTHORS = 3  # of those whom a question may mean
 _LEAST_HASH = 4
 _LONGEST_HASH = 64
 _HEX = frozenset("0123456789abcdef")
@@ -160,8 +161,19 @@ class HistoryProvider:
 
 def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:
     if found.is_elsewhen:
-        notes = (f"Note: no commits then; the last is of {day(found.hits[0].commit.time)}.", *notes)
-    return ProviderResults(hits, found.matching, searched, notes, is_list=found.is_list, is_beside=found.is_elsewhen)
+        whose = f" by {' or '.join(found.authors[:_NAMED_AUTHORS])}" if found.authors else ""
+        nearest = found.hits[0].commit.time
+        which = "the first" if found.is_before_all else "the last"
+        notes = (f"Note: no commits{whose} then; {which} is of {day(nearest)}.", *notes)
+    return ProviderResults(
+        hits,
+        found.matching,
+        searched,
+        notes,
+        is_list=found.is_list,
+        is_beside=found.is_elsewhen,
+        is_meant=bool(found.authors),
+    )
 
 
 def _hit(hit: CommitHit, foreign: str) -> Hit:
