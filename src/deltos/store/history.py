@@ -147,6 +147,16 @@ class History(FileHistory, Protocol):
         """The commits that best match the terms; in one of the spans of time (from, up to) where there are any, and by
         one of the authors where there are any."""
 
+    def commits_saying(
+        self,
+        groups: Sequence[Sequence[str]],
+        spans: Sequence[tuple[int, int]] = (),
+        authors: Sequence[str] = (),
+        *,
+        limit: int,
+    ) -> list[CommitRow]:
+        """The newest commits whose subject has a word of each group; narrowed as in `match_commits`."""
+
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many commits each term stands."""
 

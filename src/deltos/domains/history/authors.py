@@ -60,7 +60,7 @@ def asked_authors(question: str, known: Iterable[str]) -> AskedAuthors:
                 start = place - (place > 0 and words[place - 1] in _BEFORE)
                 end = place + size + (words[place + size : place + size + 1] == ["s"])
                 rest = f"{question[: tokens[start].start()]} {question[tokens[end - 1].end() :]}"
-                return AskedAuthors(found, rest.strip())
+                return AskedAuthors(found, " ".join(rest.split()))
     return AskedAuthors((), question)
 
 

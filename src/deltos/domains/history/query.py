@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.history.authors import asked_authors
-from deltos.domains.history.words import SAME_CHANGE, numbers_in, words_of, words_of_number
+from deltos.domains.history.words import SAME_CHANGE, asks_when, named_changes, numbers_in, words_of, words_of_number
 from deltos.text.dates import asked_spans
 from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import plain_words, unique
@@ -41,8 +41,9 @@ class HistoryQuery:
     """Index words, for each those that mean the same, and spans of time in seconds (from, up to).
 
     `wants_first`: what is asked for is how something began, so the first of several commits answers. `lists`: commits
-    are asked for by their time or author alone. `numbers` are versions that what answers has to speak of, `authors` the
-    names of those who may have written it.
+    are asked for by their time or author alone. `numbers` are versions that what answers has to speak of, `versions`
+    the groups that stand for them, in the same order, `changes` those that it has to name; `authors` are the names of
+    those who may have written it.
     """
 
     words: tuple[str, ...]
@@ -51,12 +52,19 @@ class HistoryQuery:
     wants_first: bool = False
     lists: bool = False
     numbers: tuple[str, ...] = ()
+    versions: tuple[tuple[str, ...], ...] = ()
+    changes: tuple[tuple[str, ...], ...] = ()
     authors: tuple[str, ...] = ()
 
     @property
     def meanings(self) -> list[str]:
         """Its words, and those that mean the same."""
         return unique(word for group in self.groups for word in group)
+
+    @property
+    def plain_groups(self) -> list[tuple[str, ...]]:
+        """The groups of words that stand for no version."""
+        return [group for group in self.groups if group not in self.versions]
 
 
 def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> HistoryQuery:
@@ -74,16 +82,17 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
         kept = " ".join(word for word in text.split() if not _is_left_out(word, left_out, has_spans=bool(spans)))
     terms = unique(words_of(kept).split())[:MOST_TERMS]
     numbers = tuple(numbers_in(kept))[:_MOST_NUMBERS]
-    versions = [words_of_number(number, _word_before(number, kept)) for number in numbers]
+    versions = tuple(words_of_number(number, _word_before(number, kept)) for number in numbers)
     of_versions = {word for group in versions for word in group}
     groups = (*(SAME_CHANGE.get(term, (term,)) for term in terms if term not in of_versions), *versions)
-    asks_when = text.lower().lstrip().startswith(("when ", "since when ", "who "))
     return HistoryQuery(
         tuple(terms),
         tuple(dict.fromkeys(groups)),
         spans,
-        wants_first=asks_when and SAME_CHANGE["add"] in groups,
+        wants_first=asks_when(text) and SAME_CHANGE["add"] in groups,
         numbers=numbers,
+        versions=versions,
+        changes=tuple(named_changes(text, terms)),
         authors=names,
     )
 

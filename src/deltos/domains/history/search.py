@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import accumulate
@@ -25,16 +26,22 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 80
 _OTHER_CANDIDATES = 40
+_SAYING_CANDIDATES = 200  # whose subject says all that is asked, however long the commit is
+_MOST_GROUPS = 8  # that a subject is asked to have all of
 # Words are looked up as long as no more commits than these have to be scored.
 _MAX_ROWS = 4_000
 _NAMED_FILES = 20
 _TAGGED_CANDIDATES = 1_000
 _SECOND_MICROS = 1_000_000
+_REQUEST = re.compile(r"\(#\d{1,9}\)$")  # which a merge adds to a subject
 _BODY_READ = 600  # characters of a message that count for how much of the question it covers
 _HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
 # Hand-set on questions about this project, Django and Rails: what speaks for a commit.
 _BY_WORDS, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.3, 0.12, -0.15
 _NUMBERED = 0.6  # for a commit that speaks of the version that is asked for
+_OTHER_CHANGE = -0.4  # for a commit that does not name the change that is asked for
+_ALL = 0.999  # of a question's weight
+_SAYS_ALL = 0.4  # for a subject that says all that is asked, and nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +230,12 @@ class _Searcher:
             lowest = found[-1].score if found else 0.0
             others = self.history.match_commits(meanings, spans, authors, limit=_OTHER_CANDIDATES)
             found += [CommitMatch(match.commit, lowest) for match in others if match.commit.id not in known]
+        groups = self.query.plain_groups
+        if 0 < len(groups) <= _MOST_GROUPS:
+            known = {match.commit.id for match in found}
+            saying = self.history.commits_saying(groups, spans, authors, limit=_SAYING_CANDIDATES)
+            lowest = found[-1].score if found else 0.0
+            found += [CommitMatch(commit, lowest) for commit in saying if commit.id not in known]
         return found
 
     def _telling(self, words: Sequence[str]) -> list[str]:
@@ -242,25 +255,39 @@ class _Searcher:
 
         def score(match: CommitMatch) -> float:
             commit = match.commit
-            subject = set(words_of(commit.subject).split())
-            rest = words_of(f"{commit.body[:_BODY_READ]} {' '.join(paths.get(commit.id, ()))}")
+            files = " ".join(paths.get(commit.id, ()))
+            said = _REQUEST.sub("", commit.subject)
+            subject = self._words_in(said)
+            anywhere = subject | self._words_in(f"{commit.body[:_BODY_READ]} {files}")
             recency: float = 0.5 ** ((newest - commit.time) / _HALF_LIFE_SECONDS)
+            covered = _covered(weights, subject)
+            concise = len(subject.intersection(meanings)) / max(1, len(subject))
             return (
                 _BY_WORDS * match.score / best
-                + _IN_SUBJECT * _covered(weights, subject)
-                + _ANYWHERE * _covered(weights, subject.union(rest.split()))
-                + _CONCISE * len(subject.intersection(meanings)) / max(1, len(subject))
+                + _IN_SUBJECT * covered
+                + _ANYWHERE * _covered(weights, anywhere)
+                + _CONCISE * concise
+                + _SAYS_ALL * (concise if covered > _ALL else 0.0)
                 + _RECENT * (1.0 - recency if self.query.wants_first else recency)
                 + (_MERGE if commit.is_merge else 0.0)
-                + _NUMBERED * self._numbers_said(commit, paths.get(commit.id, ()))
+                + (_OTHER_CHANGE if any(anywhere.isdisjoint(change) for change in self.query.changes) else 0.0)
+                + _NUMBERED * self._numbers_said(f"{commit.subject} {commit.body[:_BODY_READ]} {files}")
             )
 
         return [(match.commit, score(match)) for match in found]
 
-    def _numbers_said(self, commit: CommitRow, paths: Sequence[str]) -> float:
-        """How far a commit speaks of the versions of the question; 0 where that has none."""
-        said = " ".join((commit.subject, commit.body[:_BODY_READ], *paths))
-        return min((share_of_number(said, number) for number in self.query.numbers), default=0.0)
+    def _words_in(self, text: str) -> set[str]:
+        """The index words of a text, with those of a version of the question that it speaks of: a single digit is
+        no index word."""
+        found = set(words_of(text).split())
+        for number, version in zip(self.query.numbers, self.query.versions, strict=True):
+            if share_of_number(text, number):
+                found.add(version[0])
+        return found
+
+    def _numbers_said(self, text: str) -> float:
+        """How far a text speaks of the versions of the question; 0 where that has none."""
+        return min((share_of_number(text, number) for number in self.query.numbers), default=0.0)
 
     def _weights(self) -> dict[tuple[str, ...], float]:
         """What each word of the question counts for: the fewer commits have it, the more."""

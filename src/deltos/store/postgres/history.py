@@ -200,6 +200,22 @@ class PostgresHistory:
             found = self._commit_words.match(terms).best_of(limit, known)
         return [CommitMatch(commit, score) for _, score, commit in found]
 
+    def commits_saying(
+        self,
+        groups: Sequence[Sequence[str]],
+        spans: Sequence[tuple[int, int]] = (),
+        authors: Sequence[str] = (),
+        *,
+        limit: int,
+    ) -> list[CommitRow]:
+        if not all(groups) or not groups:
+            return []
+        condition, values = _narrowed(spans, authors)
+        with self._tables.snapshot():
+            ids = self._commit_words.having_all(groups)
+            rest = f"AND id = ANY(%s) {condition} ORDER BY past_commit.id DESC LIMIT %s"
+            return self._commits(rest, ids, *values, limit) if ids else []
+
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         counts = self._commit_words.row_counts(terms)
         return {term: counts.get(term, 0) for term in terms}

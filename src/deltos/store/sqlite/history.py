@@ -187,6 +187,22 @@ class SqliteHistory:
             ).fetchall()
         return [CommitMatch(_row(row), row[-1]) for row in rows]
 
+    def commits_saying(
+        self,
+        groups: Sequence[Sequence[str]],
+        spans: Sequence[tuple[int, int]] = (),
+        authors: Sequence[str] = (),
+        *,
+        limit: int,
+    ) -> list[CommitRow]:
+        if not all(groups) or not groups:
+            return []
+        condition, values = _narrowed(spans, authors)
+        said = " AND ".join(f"subject : ({any_of(group)})" for group in groups)
+        rest = f"""JOIN past_commit_words ON past_commit_words.rowid = past_commit.id
+                   WHERE past_commit_words MATCH ? {condition} ORDER BY past_commit_words.rowid DESC LIMIT ?"""
+        return self._rows(rest, (said, *values, limit))
+
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         every = list(dict.fromkeys(terms))
         if not every:
