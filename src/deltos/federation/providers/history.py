@@ -33,6 +33,7 @@ PREFIX = "commit:"
 ASKED_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
 _NO_HISTORY = "Note: no history here: no commits are known, so nothing below is from the past of this code."
+_EARLIER_CHECKOUT = "what is checked out now is still being read; these commits are of an earlier state. Ask again."
 _NAMED_AUTHORS = 3  # of those whom a question may mean
 _LEAST_HASH = 4
 _LONGEST_HASH = 64
@@ -66,7 +67,7 @@ class HistoryProvider:
         is_asked_for = intent_of(asked.query).towards(self.kind) > 0
         wait_seconds = ASKED_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS
         index.catch_up(progress=asked.progress, wait_seconds=wait_seconds)
-        known, limits = index.store.history.totals().commits, limits_of(index.store)
+        known, limits = index.store.history.totals().commits, limits_of(index.store) or _lag(index)
         if not known:
             searched = f"no commits ({limits.rstrip('.')})" if limits else "no commits"
             return ProviderResults(searched=searched, lack=_NO_HISTORY if is_asked_for else "")
@@ -90,7 +91,7 @@ class HistoryProvider:
                     continue
                 index.catch_up(progress=asked.progress, wait_seconds=max(0.0, deadline - time.monotonic()))
                 with index.store.history.snapshot():
-                    commits, limits = index.store.history.totals().commits, limits_of(index.store)
+                    commits, limits = index.store.history.totals().commits, limits_of(index.store) or _lag(index)
             except StoreError:
                 continue
             if is_asked_for and limits:
@@ -157,6 +158,11 @@ class HistoryProvider:
             choices = ", ".join(_id(row, "") for row in found)
             raise NotFound(f"'{name}' is the beginning of several commits", hint=f"Say which: {choices}.")
         return found[0]
+
+
+def _lag(index: ProjectIndex) -> str:
+    """That commits are known as of another checkout than there is now; empty where they are not."""
+    return _EARLIER_CHECKOUT if index.follower_is_behind() else ""
 
 
 def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:
