@@ -126,7 +126,12 @@ def _line(ranked: RankedHit, chance: float, terms: Terms) -> JsonObject:
 
 
 def _snippet(hit: Hit, terms: Terms) -> str:
-    """The words around what was asked; where the title is how a longer text begins, of what comes after it."""
+    """The words around what was asked; where the title is how a longer text begins, or says its first line, of what
+    comes after it."""
+    if hit.kind == "commit":
+        subject, _, rest = hit.text.partition("\n")
+        if subject and subject in hit.title:
+            return snippet(rest, terms) if rest.strip() else ""
     whole = snippet(hit.text, terms)
     flat = " ".join(hit.text.split())
     begins = hit.title.removesuffix("…").rstrip()

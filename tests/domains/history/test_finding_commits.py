@@ -100,6 +100,14 @@ def test_a_commit_is_fetched_with_message_files_and_diff(desk: Desk, root: Path)
     assert desk.data("fetch", id=f"commit:{whole['metadata']['commit'][:7]}")["id"] == whole["id"]
 
 
+def test_a_line_about_a_commit_says_nothing_twice(desk: Desk, root: Path) -> None:
+    found = first(desk, "when was the second charge added")
+    assert found["url"] == f"commit/{git(root, 'rev-parse', 'HEAD~5')[:10]}"
+    assert "Charge a second time" in str(found["title"])
+    assert "Charge a second time" not in str(found["snippet"])
+    assert "first call of the day is often lost" in str(found["snippet"])
+
+
 @pytest.mark.parametrize("name", ["", "zz", "HEAD", "--help", "ffffffffff", "main", "HEAD:pay.py", "0" * 500])
 def test_what_names_no_commit_is_refused(desk: Desk, name: str) -> None:
     with pytest.raises(NotFound):

@@ -131,7 +131,7 @@ class HistoryProvider:
             id=_id(commit, foreign),
             title=headline(commit),
             text=text_of(commit, index.project.root),
-            url=_url(commit),
+            url=_url(commit.hash),
             metadata={
                 "commit": commit.hash,
                 "author": commit.author,
@@ -187,7 +187,7 @@ def _hit(hit: CommitHit, foreign: str) -> Hit:
     return Hit(
         id=_id(commit, foreign),
         title=headline(commit),
-        url=_url(commit),
+        url=_url(commit.hash[:SHORT_HASH]),  # one line of many: all digits would be a third of it
         text="\n".join(part for part in (commit.subject, commit.body, " ".join(hit.paths)) if part),
         source="history",
         own_score=hit.score,
@@ -199,8 +199,8 @@ def _id(commit: CommitRow, foreign: str) -> str:
     return f"{PREFIX}{foreign}{'!' if foreign else ''}{commit.hash[:SHORT_HASH]}"
 
 
-def _url(commit: CommitRow) -> str:
-    return f"commit/{commit.hash}"
+def _url(name: str) -> str:
+    return f"commit/{name}"
 
 
 def _moment(commit: CommitRow) -> str:
