@@ -317,5 +317,5 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"|(?:newer|later|older|earlier)\s+than)\s+",
             re.IGNORECASE,
         ),
-        "onwards": re.compile(r"\s+(?:on|onwards?|to|until|till|through|up\s+to)\b", re.IGNORECASE),
+        "onwards": re.compile(r"\s{1,3}(?:on|onwards?|to|until|till|through|up\s{1,3}to)\b", re.IGNORECASE),
     }
