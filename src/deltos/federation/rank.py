@@ -42,9 +42,10 @@ _USUALLY_LACKING = 0.5
 _LISTED_SCORE = 2.0  # of what is asked for as such: surely what is meant
 _LACKING_VERSION = 0.25  # what is left of a chance without the version that is asked for
 _LACKING_CHANGE = 0.5  # of one that does not name the change that is asked for
-# How much what was done leans towards being asked for: where its subject is the question, and where it holds that.
-_SAME_SUBJECT, _IN_SUBJECT = 0.3, 0.1
-_LEAST_SAME_WORDS, _LEAST_WORDS_INSIDE = 3, 4
+# How much what was done leans towards being asked for: where its subject is the question, and where it begins so. What
+# stands in the middle of it is a thing, which code may be about.
+_SAME_SUBJECT, _BEGUN_SUBJECT = 0.3, 0.1
+_LEAST_SAME_WORDS, _LEAST_BEGUN_WORDS = 3, 4
 _STEP = 0.99  # keeps scores strictly falling down a provider's list
 
 
@@ -253,11 +254,12 @@ class _Question:
         said = self._said_words
         if hit.kind != "commit" or len(said) < _LEAST_SAME_WORDS:
             return -math.inf
-        subject = _plain(_REQUEST.sub("", hit.text.partition("\n")[0]))
-        if subject == said:
+        told = _REQUEST.sub("", hit.text.partition("\n")[0])
+        subjects = [_plain(told), _plain(told.partition(": ")[2])]  # with what it is about in front, and without
+        if said in subjects:
             return _SAME_SUBJECT
-        is_inside = len(said) >= _LEAST_WORDS_INSIDE and f" {' '.join(said)} " in f" {' '.join(subject)} "
-        return _IN_SUBJECT if is_inside else -math.inf
+        begins = len(said) >= _LEAST_BEGUN_WORDS and any(each[: len(said)] == said for each in subjects)
+        return _BEGUN_SUBJECT if begins else -math.inf
 
     def _terms_in(self, hit: Hit, text: str) -> set[str]:
         said = set(shared_words().of(text).split())
