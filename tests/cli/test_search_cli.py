@@ -107,3 +107,12 @@ def test_a_score_is_a_confidence_in_every_search(shell: Path, capsys: pytest.Cap
 def _best_score(capsys: pytest.CaptureFixture[str], *words: str) -> float:
     _, out, _ = run(capsys, *words, "--json")
     return max((json.loads(line)["score"] for line in out.splitlines()), default=0.0)
+
+
+def test_a_type_that_no_file_has_is_said_at_a_shell_as_well(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "code", "search", "cache", "--type", "klingon")
+    assert code == 1
+    assert "no indexed file that ends in .klingon; the project has" in out
+    code, out, _ = run(capsys, "code", "search", "cache", "--directory", "src", "--type", "klingon,rb")
+    assert code == 1
+    assert "no indexed file below src that ends in .klingon or .rb; the project has" in out

@@ -264,6 +264,22 @@ def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path, workers: Workers) -
         assert len(many.text) <= 2_000
 
 
+def test_code_that_cannot_be_fetched_is_said_to_lack_what_it_lacks(tmp_path: Path, workers: Workers) -> None:
+    write_files(tmp_path / "shop", {"src/cart.py": "class Cart:\n    def add_item(self):\n        return 1\n"})
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+        desk = Desk(app.tools(), tmp_path / "shop")
+        for identifier, said in {
+            "code:src/nope.py#X": "No file 'src/nope.py' in the index of this project. It never was",
+            "code:cart.py#Cart": "No file 'cart.py' in the index of this project. There is src/cart.py.",
+            "code:src/cart.py#Zebra": "'src/cart.py' defines no 'Zebra'. Search for it",
+            "code:src/cart.py#Cart.add_itme": "'src/cart.py' defines no 'Cart.add_itme'. Did you mean: Cart.add_item?",
+            "code:src/cart.py:90-95": "'src/cart.py' has only 3 lines",
+        }.items():
+            with pytest.raises(NotFound) as raised:
+                desk.call("fetch", id=identifier)
+            assert str(raised.value).startswith(said)
+
+
 def test_an_edited_definition_is_fetched_as_it_is_now(tmp_path: Path, workers: Workers) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def first():\n    return 1\n\n\ndef second():\n    return 2\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

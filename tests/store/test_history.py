@@ -49,6 +49,43 @@ def test_subjects_count_for_more_than_bodies_and_names_of_files_are_found(projec
     assert project.history.match_commits(['"', "NEAR(", "*"], limit=5) == []
 
 
+def test_commits_are_narrowed_to_their_authors(project: ProjectStore) -> None:
+    by_grace = replace(record("b", 20, "retri"), author="Grace O'Hara")
+    with project.writing() as writer:
+        writer.history.add_older([record("c", 30, "retri"), by_grace, record("a", 10, "other")])
+    history = project.history
+    assert sorted(history.authors()) == ["Ada", "Grace O'Hara"]
+    assert [row.time for row in history.commits_in([], ["Grace O'Hara"], limit=5)] == [20]
+    assert [row.time for row in history.commits_in([(25, 40)], ["Ada"], limit=5)] == [30]
+    assert history.commits_in([(25, 40)], ["Grace O'Hara"], limit=5) == []
+    assert [match.commit.time for match in history.match_commits(["retri"], (), ["Grace O'Hara"], limit=5)] == [20]
+    assert len(history.match_commits(["retri"], (), ["Grace O'Hara", "Ada"], limit=5)) == 2
+    assert history.match_commits(["retri"], (), ["Nobody"], limit=5) == []
+
+
+def test_commits_are_found_whose_subject_has_a_word_of_each_group(project: ProjectStore) -> None:
+    long = record("d", 40, "remov guava", *(f"{number}.py" for number in range(200)), body="much more " * 200)
+    with project.writing() as writer:
+        writer.history.add_older(
+            [
+                long,
+                record("c", 30, "drop guava support"),
+                record("b", 20, "guava", body="remov"),
+                record("a", 10, "remov log4j", "guava.py"),
+            ]
+        )
+    history = project.history
+    groups = [("guava",), ("drop", "remov")]
+    assert [row.time for row in history.commits_saying(groups, limit=5)] == [40, 30]
+    assert [row.time for row in history.commits_saying(groups, [(0, 35)], ["Ada"], limit=5)] == [30]
+    assert [row.time for row in history.commits_saying(groups, limit=1)] == [40]
+    assert history.commits_saying(groups, (), ["Nobody"], limit=5) == []
+    assert history.commits_saying([*groups, ("absent",)], limit=5) == []
+    assert history.commits_saying([], limit=5) == []
+    assert history.commits_saying([()], limit=5) == []
+    assert history.commits_saying([('"', ") OR ("), ("*",)], limit=5) == []
+
+
 def test_a_file_has_the_words_of_its_last_commits_but_not_of_sweeps(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deltos.text.dates import spoken_moment, spoken_spans
+from deltos.model import LAST_MOMENT
+from deltos.text.dates import asked_spans, spoken_moment, spoken_spans
 from deltos.text.times import day, iso, micros, moment_of, parse_iso
 
 NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
@@ -49,6 +50,16 @@ def spans(question: str) -> list[tuple[str, str]]:
         ("in May 2023", "2023-05-01", "2023-06-01"),
         ("in Feb", "2025-02-01", "2025-03-01"),
         ("in 2022", "2022-01-01", "2023-01-01"),
+        ("In 2022-03", "2022-03-01", "2022-04-01"),
+        ("on 2023/05/07", "2023-05-07", "2023-05-08"),
+        ("what changed in august 2024", "2024-08-01", "2024-09-01"),
+        ("in may", "2025-05-01", "2025-06-01"),
+        ("since march", "2025-03-01", "2025-04-01"),
+        ("in dec.", "2025-12-01", "2026-01-01"),
+        ("on 7 may 2023", "2023-05-07", "2023-05-08"),
+        ("on may 7", "2025-05-07", "2025-05-08"),
+        ("AUG 7th, 2023", "2023-08-07", "2023-08-08"),
+        ("october 12", "2025-10-12", "2025-10-13"),
     ],
 )
 def test_a_spoken_date_is_a_span(question: str, start: str, end: str) -> None:
@@ -60,7 +71,50 @@ def test_a_month_without_a_year_means_any_year_the_latest_first() -> None:
     assert found[:2] == [("2025-03-01", "2025-04-01"), ("2024-03-01", "2024-04-01")]
 
 
-@pytest.mark.parametrize("question", ["may I march on?", "on 30 February", "ten tests", "the second week plan", "2023"])
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("commits since 2024-08-10", "2024-08-10", "never"),
+        ("what changed since last week", "2025-05-05", "never"),
+        ("since Monday", "2025-05-12", "never"),
+        ("since june", "2024-06-01", "never"),
+        ("After 2022", "2023-01-01", "never"),
+        ("newer than 3 may 2023", "2023-05-04", "never"),
+        ("from 2022 on", "2022-01-01", "never"),
+        ("commits from 2022", "2022-01-01", "2023-01-01"),
+        ("commits before 2019-06-01", "ever", "2019-06-01"),
+        ("before the 7th of May 2023", "ever", "2023-05-07"),
+        ("until may 2023", "ever", "2023-06-01"),
+        ("prior to 2021", "ever", "2021-01-01"),
+        ("between 2021 and 2022", "2021-01-01", "2023-01-01"),
+        ("between march and april 2023", "2023-03-01", "2023-05-01"),
+        ("from May 2021 to June 2022", "2021-05-01", "2022-07-01"),
+        ("since 2021 and before 2023", "2021-01-01", "2023-01-01"),
+        ("after the parser was rewritten in 2021", "2021-01-01", "2022-01-01"),
+        ("before the release and in 2021", "2021-01-01", "2022-01-01"),
+        ("last week", "2025-05-05", "2025-05-12"),
+    ],
+)
+def test_a_word_before_a_date_bounds_what_is_asked_for(question: str, start: str, end: str) -> None:
+    (span,) = asked_spans(question, NOW)
+    shown = (day(span.start) if span.start else "ever", day(span.end) if span.end < LAST_MOMENT else "never")
+    assert shown == (start, end)
+
+
+@pytest.mark.parametrize(
+    "question", ["since when is it slow", "before the call", "jump to 2020 lines", "from utils import x", "and 2021"]
+)
+def test_a_word_that_could_bound_a_time_is_none_without_one(question: str) -> None:
+    assert asked_spans(question, NOW) == ()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "may I march on?", "on 30 February", "ten tests", "the second week plan", "2023", "the user may 7 times",
+        "in dec.rs", "by may", "value of dec", "in march-native", "it may 3 files", "dec 2 counters",
+    ],
+)  # fmt: skip
 def test_other_words_are_no_dates(question: str) -> None:
     assert spans(question) == []
 

@@ -23,7 +23,7 @@ from deltos.store.project import FailedFile, KnownIndex
 from deltos.ui.views import MOST_FAILURES, Views, known_project
 from deltos.workspace.identity import identify
 from deltos.workspace.projects import Projects
-from tests.repositories import make_repository
+from tests.repositories import git, make_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,6 +230,45 @@ def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(root: Path, 
         assert [each["name"] for each in state["projects"]] == ["shop"]
     finally:
         inside.app.close()
+
+
+def test_clones_and_worktrees_of_one_repository_are_projects_of_the_list(tmp_path: Path) -> None:
+    first = make_repository(tmp_path / "shop", FILES)
+    git(first, "commit", "--quiet", "--allow-empty", "--message=begin")
+    (tmp_path / "other").mkdir()
+    git(first, "clone", "--quiet", ".", str(tmp_path / "other" / "shop"))
+    git(first, "worktree", "add", "--quiet", str(tmp_path / "branch"))
+    (tmp_path / "branch" / "only_here.py").write_text("def only_here():\n    return 1\n")
+    roots = [first, tmp_path / "other" / "shop", tmp_path / "branch"]
+    looking = Looking(_config(tmp_path / "home"), first)
+    try:
+        for each in roots:
+            looking.app.domains.projects.at(each).index()
+        state = looking.show("state")
+        assert sorted(each["name"] for each in state["projects"]) == ["branch", "other/shop", f"{tmp_path.name}/shop"]
+        ids = {each["root"]: each["id"] for each in state["projects"]}
+        assert len(set(ids.values())) == len(roots)
+        assert state["project"]["id"] == ids[str(first)]
+        for each in roots:
+            assert looking.show("health", project=ids[str(each)])["project"]["root"] == str(each)
+        found = looking.show("search", q="only_here", project=ids[str(tmp_path / "branch")])
+        assert "only_here" in found["results"][0]["title"]
+        whole = looking.show("fetch", id=found["results"][0]["id"], project=ids[str(tmp_path / "branch")])
+        assert "def only_here" in json.dumps(whole)
+    finally:
+        looking.app.close()
+    elsewhere = Looking(_config(tmp_path / "home"), make_clone(first, tmp_path / "unindexed"))
+    try:  # what is not indexed has the id of the repository as well
+        state = elsewhere.show("state")
+        for each in state["projects"]:
+            assert elsewhere.show("health", project=each["id"])["project"]["root"] == each["root"]
+    finally:
+        elsewhere.app.close()
+
+
+def make_clone(root: Path, clone: Path) -> Path:
+    git(root, "clone", "--quiet", ".", str(clone))
+    return clone
 
 
 def test_failures_are_counted_beyond_those_that_are_listed(root: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.text.identifiers import QUALIFIED_NAME, looks_like_code
 from deltos.text.words import unique
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _ADDRESS = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
@@ -19,6 +22,7 @@ _CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
 _SENTENCE_WORDS, _SENTENCE = 3, 0.12
 # What was done to a thing is said in the same words as what it is: commits answer second unless they are asked for.
 UNASKED = {"commit": -0.4}
+_MEANT = 0.9  # towards a kind that is known to be asked for
 _MOST_NAMES = 20  # in one question
 
 
@@ -88,6 +92,10 @@ class Intent:
     def towards(self, kind: str) -> float:
         """How much it leans towards a kind."""
         return self.leanings.get(kind, UNASKED.get(kind, 0.0))
+
+    def meaning(self, kinds: Sequence[str]) -> Intent:
+        """The same of a question that is known to ask for these kinds."""
+        return replace(self, leanings=self.leanings | dict.fromkeys(kinds, _MEANT)) if kinds else self
 
 
 def intent_of(query: str) -> Intent:

@@ -69,8 +69,8 @@ class Hit:
 class ProviderResults:
     """What one provider found, best first; among how many; and what a reader should know about that. `elsewhere` names
     what it did not look into, as it belongs to other projects. `is_list`: the question asks for these as such, in this
-    order; `is_beside`: it asks so for others, of which there are none. `lack` is why nothing could be looked at that
-    the question asks for; it is said unless memory answers."""
+    order; `is_beside`: it asks so for others, of which there are none; `is_meant`: it asks for this kind, whatever else
+    it says. `lack` is why nothing could be looked at that the question asks for; it is said unless memory answers."""
 
     hits: tuple[Hit, ...] = ()
     total: int = 0
@@ -79,6 +79,7 @@ class ProviderResults:
     elsewhere: tuple[str, ...] = ()
     is_list: bool = False
     is_beside: bool = False
+    is_meant: bool = False
     lack: str = ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.code.paths import is_prose
-from deltos.domains.history.words import SAME_CHANGE, numbers_in, share_of_number
+from deltos.domains.history.words import SAME_CHANGE, named_changes, numbers_in, share_of_number
 from deltos.ranking import load_ranker
 from deltos.text.identifiers import last_part
 from deltos.text.mentions import has_word
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # A provider's order is kept, but a weak hit may profit from the strong ones right behind it.
 _LOOK_AHEAD = 3
+_WORD = re.compile(r"\w+")
+_REQUEST = re.compile(r"\(#\d{1,9}\)$")  # which a merge adds to a subject
 TRUE_MATCH = 0.5
 _READ_CHARACTERS = 3_000
 # A hit is noise when its score is below this share of the best and it covers less than this share of the question.
@@ -38,6 +41,11 @@ _NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
 _USUALLY_LACKING = 0.5
 _LISTED_SCORE = 2.0  # of what is asked for as such: surely what is meant
 _LACKING_VERSION = 0.25  # what is left of a chance without the version that is asked for
+_LACKING_CHANGE = 0.5  # of one that does not name the change that is asked for
+# How much what was done leans towards being asked for: where its subject is the question, and where it begins so. What
+# stands in the middle of it is a thing, which code may be about.
+_SAME_SUBJECT, _BEGUN_SUBJECT = 0.3, 0.1
+_LEAST_SAME_WORDS, _LEAST_BEGUN_WORDS = 3, 4
 _STEP = 0.99  # keeps scores strictly falling down a provider's list
 
 
@@ -66,12 +74,14 @@ class RankedHit:
     covered: float
     near: float = 0.0
     of_version: float = 1.0
+    lacks_change: bool = False
 
     @property
     def confidence(self) -> float:
         """The chance that the hit answers, in every list alike: benchmarks/calibration.py. What lacks the version that
-        a question about the past names (`of_version` below 1) hardly does."""
-        return self._chance() * (_LACKING_VERSION + (1 - _LACKING_VERSION) * self.of_version)
+        a question about the past names (`of_version` below 1) hardly does, and a commit of another change less."""
+        chance = self._chance() * (_LACKING_VERSION + (1 - _LACKING_VERSION) * self.of_version)
+        return chance * (_LACKING_CHANGE if self.lacks_change else 1.0)
 
     def _chance(self) -> float:
         fitted = _calibration()
@@ -138,12 +148,19 @@ def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
         mentions_query=mentions and is_name,
         defines_name=defines and not is_name,
         mentions_name=mentions and not is_name,
-        leaning=intent.towards(_nature(hit)) * (1 + covered) / 2,
+        leaning=max(intent.towards(_nature(hit)), asked.subject_leaning(hit)) * (1 + covered) / 2,
         near_alone=asked.nearness(hit),
     )
     score = load_ranker(WEIGHTS_FILE, HitFeatures._fields).score(features)
     covered = 1.0 if is_name and (defines or mentions) else covered
-    return RankedHit(hit, score, covered, features.near_alone, of_version=asked.of_version(hit))
+    return RankedHit(
+        hit,
+        score,
+        covered,
+        features.near_alone,
+        of_version=asked.of_version(hit),
+        lacks_change=asked.lacks_change(hit),
+    )
 
 
 def _nature(hit: Hit) -> str:
@@ -191,6 +208,8 @@ class _Question:
         asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
         self._terms = dict.fromkeys(shared_words().of(" ".join(asked)).split())
         self._numbers = numbers_in(query) if intent.towards("commit") > 0 else []
+        self._changes = named_changes(query, self._terms)
+        self._said_words = _plain(query)
         self._said = {hit.id: self._terms_in(hit, f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
         counts = Counter(term for terms in self._said.values() for term in terms)
         known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
@@ -223,6 +242,25 @@ class _Question:
         said = hit.text[:_READ_CHARACTERS]
         return min((share_of_number(said, number) for number in self._numbers), default=1.0)
 
+    def lacks_change(self, hit: Hit) -> bool:
+        """Whether a commit does not name the change that the question asks for the time of."""
+        if hit.kind != "commit" or not self._changes:
+            return False
+        said = set(shared_words().of(hit.text[:_READ_CHARACTERS]).split())
+        return any(said.isdisjoint(change) for change in self._changes)
+
+    def subject_leaning(self, hit: Hit) -> float:
+        """How much a commit is asked for as its subject says what is asked, word for word; nothing is so of another."""
+        said = self._said_words
+        if hit.kind != "commit" or len(said) < _LEAST_SAME_WORDS:
+            return -math.inf
+        told = _REQUEST.sub("", hit.text.partition("\n")[0])
+        subjects = [_plain(told), _plain(told.partition(": ")[2])]  # with what it is about in front, and without
+        if said in subjects:
+            return _SAME_SUBJECT
+        begins = len(said) >= _LEAST_BEGUN_WORDS and any(each[: len(said)] == said for each in subjects)
+        return _BEGUN_SUBJECT if begins else -math.inf
+
     def _terms_in(self, hit: Hit, text: str) -> set[str]:
         said = set(shared_words().of(text).split())
         if hit.kind != "commit":
@@ -231,3 +269,8 @@ class _Question:
 
     def _weigh(self, terms: Iterable[str]) -> float:
         return sum(self._weights[term] for term in terms) / self._total
+
+
+def _plain(text: str) -> list[str]:
+    """The words and numbers of a text, in small letters."""
+    return _WORD.findall(text.lower())

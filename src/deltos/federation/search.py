@@ -70,16 +70,17 @@ class Federation:
         wider = replace(asked, query=query, limit=MAX_RESULTS)
         findings = self._ask(providers, wider, toolsets)
         lists = _without_twins([each.hits for each in findings])
+        intent = intent_of(query).meaning(
+            [provider.kind for provider, each in zip(providers, findings, strict=True) if each.is_meant]
+        )
         if listed := [each for each in findings if each.is_list]:
-            memories = rank_all(
-                [hits for hits in lists if hits[0].kind == "obs"], query, intent_of(query), self._compare
-            )
+            memories = rank_all([hits for hits in lists if hits[0].kind == "obs"], query, intent, self._compare)
             beside = [ranked for ranked in memories if ranked.confidence >= WEAK_CONFIDENCE]
             every = [*(each for results in listed for each in as_listed(results)), *beside]
         elif [provider.kind for provider in providers] == ["obs"]:
-            every = [ranked for hits in lists for ranked in in_order(hits, query, intent_of(query), self._compare)]
+            every = [ranked for hits in lists for ranked in in_order(hits, query, intent, self._compare)]
         else:
-            every = rank_all(lists, query, intent_of(query), self._compare)
+            every = rank_all(lists, query, intent, self._compare)
         ranked = tuple(first_of(every, asked.limit))
         return FederatedResults(
             ranked,

@@ -142,15 +142,31 @@ class History(FileHistory, Protocol):
         """The indexed files whose commits have the terms, best first; a higher score is better."""
 
     def match_commits(
-        self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), *, limit: int
+        self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitMatch]:
-        """The commits that best match the terms; in one of the spans of time (from, up to) where there are any."""
+        """The commits that best match the terms; in one of the spans of time (from, up to) where there are any, and by
+        one of the authors where there are any."""
+
+    def commits_saying(
+        self,
+        groups: Sequence[Sequence[str]],
+        spans: Sequence[tuple[int, int]] = (),
+        authors: Sequence[str] = (),
+        *,
+        limit: int,
+    ) -> list[CommitRow]:
+        """The newest commits whose subject has a word of each group; narrowed as in `match_commits`."""
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many commits each term stands."""
 
-    def commits_in(self, spans: Sequence[tuple[int, int]], *, limit: int) -> list[CommitRow]:
-        """The newest commits in some spans of time."""
+    def commits_in(
+        self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
+    ) -> list[CommitRow]:
+        """The newest commits in some spans of time, by some authors."""
+
+    def authors(self) -> Collection[str]:
+        """The names of all who wrote commits, each once."""
 
     def commits_named(self, prefix: str, *, limit: int) -> list[CommitRow]:
         """The commits whose id begins so."""

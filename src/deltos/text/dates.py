@@ -7,8 +7,9 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.model import LAST_MOMENT
 from deltos.text.scripts import UNSPACED
 from deltos.text.times import micros, parse_iso
 
@@ -45,6 +46,11 @@ _NUMBERS = {
     "ten": 10,
 }
 _YEARS_BACK = 10
+_VERBS = ("may", "march")  # in small letters also other words
+_ABBREVIATED = 3
+_BEGINS = ("since", "from", "between")
+_RANGE_ENDS = ("to", "and", "through")  # only where a range has begun
+_TIME_CHARACTERS = 40  # in which a time is said after a word such as `since`
 # How other languages say what the rules below read in English, longer phrases before those that they hold.
 _IN_ENGLISH = (
     ("vorgestern anteayer 前天 一昨日", "day before yesterday"),
@@ -72,13 +78,66 @@ class TimeSpan:
     end: int
 
 
+class _Mention(NamedTuple):
+    """A span, and where in the text it is spoken of."""
+
+    span: TimeSpan
+    start: int
+    end: int
+
+
 def spoken_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
     """The times that a question speaks of, likeliest first; a month without a year means any year."""
-    question = _with_english_times(question)
+    return tuple(mention.span for mention in _mentions(_with_english_times(question), now))
+
+
+def asked_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
+    """The times that what is asked for may be of: from a day on after `since`, up to it after `before`; without such a
+    word, the times that are spoken of."""
+    starts, end = [0], LAST_MOMENT
+    is_bounded = has_begun = False
+    of_time: tuple[TimeSpan, ...] = ()
+    for bound in _patterns()["bound"].finditer(question):
+        word = " ".join(bound[1].lower().split())
+        rest = question[bound.end() :]
+        mentions = _times_at_start(rest, now)
+        if not mentions or (word in _RANGE_ENDS and not has_begun):
+            continue
+        spans = [mention.span for mention in mentions]
+        if word == "from" and not _patterns()["onwards"].match(rest, mentions[0].end):
+            of_time = tuple(spans)
+            continue
+        is_bounded, has_begun = True, has_begun or word in _BEGINS
+        if word in ("after", "newer than", "later than"):
+            starts = [span.end for span in spans]
+        elif word in _BEGINS:
+            starts = [span.start for span in spans]
+        else:
+            is_before = word in ("before", "older than", "earlier than", "prior to")
+            end = spans[0].start if is_before else spans[0].end
+    if not is_bounded:
+        return spoken_spans(question, now) or of_time
+    start = next((start for start in starts if start < end), starts[0])
+    return (TimeSpan(start, max(start, end)),)
+
+
+def _times_at_start(text: str, now: datetime) -> list[_Mention]:
+    """The times that the beginning of a text may mean, likeliest first: what begins in the future comes last."""
+    for preposition in ("in ", "on "):  # what some times have to stand behind to be told from other words
+        found = [
+            _Mention(mention.span, 0, mention.end - len(preposition))
+            for mention in _mentions(preposition + text[:_TIME_CHARACTERS], now)
+            if text[: max(0, mention.start - len(preposition))].lower().split() in ([], ["the"])
+        ]
+        if found:
+            return sorted(found, key=lambda mention: mention.span.start > micros(now))
+    return []
+
+
+def _mentions(question: str, now: datetime) -> tuple[_Mention, ...]:
     for rule in (_calendar_days, _relative, _weekday, _months, _years):
-        spans = tuple(rule(question, now))
-        if spans:
-            return spans
+        if mentions := tuple(rule(question, now)):
+            return mentions
     return ()
 
 
@@ -105,65 +164,90 @@ def _says(phrase: str, lowered: str, words: frozenset[str]) -> bool:
     return phrase in lowered if " " in phrase or UNSPACED.match(phrase) else phrase in words
 
 
-def _calendar_days(question: str, now: datetime) -> Iterator[TimeSpan]:
+def _calendar_days(question: str, now: datetime) -> Iterator[_Mention]:
     for match in _patterns()["iso"].finditer(question):
-        yield from _day_span(now, int(match[1]), int(match[2]), int(match[3]))
+        yield from _day_span(match, now, int(match[1]), int(match[2]), int(match[3]))
     for match in _patterns()["day"].finditer(question):
-        month = _month_number(match["month1"] or match["month2"])
-        number, year = int(match["day1"] or match["day2"]), match["year"]
+        name, year = match["month1"] or match["month2"], match["year"]
+        has_company = year or match["before"] or match["suffix1"] or match["suffix2"]
+        if not (name[0].isupper() or has_company or len(name) > _ABBREVIATED):
+            continue
+        if name in _VERBS and not (year or match["before"]):
+            continue
+        number = int(match["day1"] or match["day2"])
         for candidate in [int(year)] if year else _recent_years(now):
-            yield from _day_span(now, candidate, month, number)
+            yield from _day_span(match, now, candidate, _month_number(name), number)
 
 
-def _relative(question: str, now: datetime) -> Iterator[TimeSpan]:
+def _relative(question: str, now: datetime) -> Iterator[_Mention]:
     text = question.lower()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if "day before yesterday" in text:
-        yield _days(today - timedelta(days=2))
-    elif re.search(r"\byesterday\b|\blast night\b", text):
-        yield _days(today - timedelta(days=1))
-    elif re.search(r"\btoday\b|\bthis (?:morning|afternoon|evening)\b|\btonight\b", text):
-        yield _days(today)
+
+    def said(match: re.Match[str], span: TimeSpan) -> _Mention:
+        return _Mention(span, match.start(), match.end())
+
+    if match := _patterns()["two days ago"].search(text):
+        yield said(match, _days(today - timedelta(days=2)))
+    elif match := _patterns()["yesterday"].search(text):
+        yield said(match, _days(today - timedelta(days=1)))
+    elif match := _patterns()["today"].search(text):
+        yield said(match, _days(today))
     elif match := _patterns()["ago"].search(text):
-        yield _ago(today, _count(match[1]), match[2])
+        yield said(match, _ago(today, _count(match[1]), match[2]))
     elif match := _patterns()["unit"].search(text):
-        yield _unit(today, back=match[1] in ("last", "previous"), unit=match[2])
+        yield said(match, _unit(today, back=match[1] in ("last", "previous"), unit=match[2]))
     elif match := _patterns()["past"].search(text):
         days = _count(match[1]) * {"day": 1, "week": 7, "month": 30, "year": 365}[match[2]]
-        yield TimeSpan(micros(today - timedelta(days=days)), micros(today + timedelta(days=1)))
+        yield said(match, TimeSpan(micros(today - timedelta(days=days)), micros(today + timedelta(days=1))))
 
 
-def _weekday(question: str, now: datetime) -> Iterator[TimeSpan]:
+def _weekday(question: str, now: datetime) -> Iterator[_Mention]:
     match = _patterns()["weekday"].search(question.lower())
     if match:
         today = now.replace(hour=0, minute=0, second=0, microsecond=0)
         back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
-        yield _days(today - timedelta(days=back))
+        yield _Mention(_days(today - timedelta(days=back)), match.start(), match.end())
 
 
-def _months(question: str, now: datetime) -> Iterator[TimeSpan]:
+def _months(question: str, now: datetime) -> Iterator[_Mention]:
+    for match in _patterns()["iso month"].finditer(question):
+        yield _Mention(_month_span(now, int(match[1]), int(match[2])), match.start(), match.end())
     for match in _patterns()["month"].finditer(question):
-        if not match["before"] and not match["year"]:
+        name, before = match["month"], (match["before"] or "").strip().lower()
+        if not before and not match["year"]:
             continue
-        month = _month_number(match["month"])
+        if name[0].islower() and not match["year"]:
+            # In small letters an abbreviation, or what is also a verb, takes more to be a month than `of` or `by`.
+            is_doubtful = before in ("of", "by") and (name in _VERBS or len(name) == _ABBREVIATED)
+            if is_doubtful or _is_part_of_name(question, match):
+                continue
         for year in [int(match["year"])] if match["year"] else _recent_years(now):
-            start = datetime(year, month, 1, tzinfo=now.tzinfo)
-            yield TimeSpan(micros(start), micros(start + timedelta(days=monthrange(year, month)[1])))
+            yield _Mention(_month_span(now, year, _month_number(name)), match.start(), match.end())
 
 
-def _years(question: str, now: datetime) -> Iterator[TimeSpan]:
+def _month_span(now: datetime, year: int, month: int) -> TimeSpan:
+    return _days(datetime(year, month, 1, tzinfo=now.tzinfo), monthrange(year, month)[1])
+
+
+def _is_part_of_name(question: str, match: re.Match[str]) -> bool:
+    """Whether what looks like a month goes on as names of code do: `dec.rs`, `march-native`, `may()`."""
+    return bool(re.match(r"[\w(/-]|\.\w", question[match.end("month") :]))
+
+
+def _years(question: str, now: datetime) -> Iterator[_Mention]:
     for match in _patterns()["year"].finditer(question):
         start = datetime(int(match[1]), 1, 1, tzinfo=now.tzinfo)
-        yield TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
+        span = TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
+        yield _Mention(span, match.start(), match.end())
 
 
 def _recent_years(now: datetime) -> range:
     return range(now.year, now.year - _YEARS_BACK, -1)
 
 
-def _day_span(now: datetime, year: int, month: int, number: int) -> Iterator[TimeSpan]:
+def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number: int) -> Iterator[_Mention]:
     try:
-        yield _days(datetime(year, month, number, tzinfo=now.tzinfo))
+        yield _Mention(_days(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
     except ValueError:
         return  # 30 February is no day: the question then has no date
 
@@ -204,23 +288,34 @@ def _month_number(name: str) -> int:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    months = "|".join(f"{month.capitalize()}|{month[:3].capitalize()}" for month in _MONTHS)
+    months = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
+    named = f"(?i:{months})"
     year = r"(?:,?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d))?"
     number = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})"
     return {
-        "iso": re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)"),
+        "iso": re.compile(r"\b((?:19|20)\d\d)[-/](\d\d)[-/](\d\d)"),
+        "iso month": re.compile(r"\b(?i:in|during|of|since)\s+((?:19|20)\d\d)[-/](0[1-9]|1[0-2])\b(?![-/])"),
         "day": re.compile(
-            rf"(?:\b(?P<day1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month1>{months})\.?"
-            rf"|\b(?P<month2>{months})\.?\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)){year}"
+            r"(?P<before>\b(?i:on|since|before|after|until|till)\s+(?:the\s+)?)?"
+            rf"(?:\b(?P<day1>\d{{1,2}})(?P<suffix1>st|nd|rd|th)?\s+(?:of\s+)?(?P<month1>{named})\b\.?"
+            rf"|\b(?P<month2>{named})\.?\s+(?P<day2>\d{{1,2}})(?P<suffix2>st|nd|rd|th)?(?!\d)){year}"
         ),
+        "two days ago": re.compile(r"day before yesterday"),
+        "yesterday": re.compile(r"\byesterday\b|\blast night\b"),
+        "today": re.compile(r"\btoday\b|\bthis (?:morning|afternoon|evening)\b|\btonight\b"),
         "ago": re.compile(rf"\b{number}\s+(day|week|month|year)s?\s+ago\b"),
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
         "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_WEEKDAYS)})\b"),
-        # "may" and "march" are months only where they are written like names and stand in such company.
+        # "may" and "march" are months only where they stand in such company.
         "month": re.compile(
-            rf"(?P<before>\b(?:[Ii]n|[Dd]uring|[Ss]ince|[Ll]ast|[Oo]f|[Ee]arly|[Mm]id|[Ll]ate|[Bb]y)\s+)?"
-            rf"\b(?P<month>{months})\b\.?{year}"
+            rf"(?P<before>\b(?i:in|during|since|last|of|early|mid|late|by)\s+)?\b(?P<month>{named})\b\.?{year}"
         ),
-        "year": re.compile(r"\b(?:in|during|of|since)\s+((?:19|20)\d\d)\b"),
+        "year": re.compile(r"\b(?i:in|during|of|since)\s+((?:19|20)\d\d)\b"),
+        "bound": re.compile(
+            r"\b(since|after|from|between|before|until|till|through|to|and|up\s+to|prior\s+to"
+            r"|(?:newer|later|older|earlier)\s+than)\s+",
+            re.IGNORECASE,
+        ),
+        "onwards": re.compile(r"\s{1,3}(?:on|onwards?|to|until|till|through|up\s{1,3}to)\b", re.IGNORECASE),
     }

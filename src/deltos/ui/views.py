@@ -25,9 +25,11 @@ from deltos.ui.health_views import last_calls, project_health
 from deltos.ui.library_views import list_apis, list_sources
 from deltos.ui.memory_views import change_memory, show_memory
 from deltos.ui.team_views import change_job, list_tokens, show_team
+from deltos.workspace.names import names_of
+from deltos.workspace.registry import exact_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from deltos.app import App
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from deltos.federation.search import FederatedResults
     from deltos.store.project import KnownIndex
     from deltos.tool import JsonObject, Session
+    from deltos.workspace.projects import Projects
 
 MOST_FAILURES = 100
 TOKENS = "tokens"  # for those who may make some
@@ -80,11 +83,11 @@ def page_state(asked: Asked) -> structs.PageState:
     root = asked.session.project_root().resolve()
     indexes = [known for known in asked.app.domains.projects.stores.known() if may_read(known.root)]
     # One around the folder is another project: nothing that is asked about the folder looks there.
-    current = next((known_project(known) for known in indexes if known.root == root), None)
+    projects = _told_apart(indexes, root, asked.app.domains.projects)
     return structs.PageState(
         version=__version__,
-        project=current or _unknown_project(root),
-        projects=[known_project(known) for known in indexes],
+        project=projects.get(root) or _unknown_project(root),
+        projects=list(projects.values()),
         toolsets=list(asked.app.config.toolsets),
         level="",
         csrf="",
@@ -172,6 +175,25 @@ def known_project(known: KnownIndex) -> structs.KnownProject:
         failures=[structs.FailedPath(each.path, each.reason) for each in known.failures[:MOST_FAILURES]],
         failure_count=len(known.failures),
     )
+
+
+def _told_apart(indexes: Sequence[KnownIndex], current: Path, projects: Projects) -> dict[Path, structs.KnownProject]:
+    """Projects by their folder, each with a name and an id of its own: clones and worktrees of one repository share
+    that of the repository, which means the `current` one of them, or else the one indexed last."""
+    names = names_of(known.root for known in indexes)
+    owners: dict[str, Path] = {}
+    for known in indexes:
+        if projects.is_there(known.root):
+            owners.setdefault(known.project_id, known.root)
+    owners |= {own: current for own in owners if projects.has_id(current, own)}
+    return {
+        known.root: msgspec.structs.replace(
+            known_project(known),
+            name=names[known.root],
+            id=known.project_id if owners.get(known.project_id) == known.root else exact_name(known.root),
+        )
+        for known in indexes
+    }
 
 
 def _unknown_project(root: Path) -> structs.KnownProject:

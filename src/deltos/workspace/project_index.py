@@ -266,13 +266,27 @@ class ProjectIndex:
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
     ) -> tuple[str, ...]:
         """Bring what follows the files up to date, waiting so long for it; notes on what went wrong."""
+        deadline = time.monotonic() + wait_seconds
+        had_begun = self._following is not None and self._following.running
         self._hurry.set()
         self._follow(at_once=True, again=again)
         if self._following is None:
             return ()
         self._following.wait(wait_seconds, progress or Silent())
+        if had_begun and not self._following.running and self.follower_is_behind():
+            # What it read may be older than what is there now: another commit was checked out since it began.
+            self._hurry.set()
+            self._follow(at_once=True)
+            self._following.wait(max(0.0, deadline - time.monotonic()), progress or Silent())
         failure = self._following.failure
         return (f"Note: {self._following.name} could not be read ({failure.message}).",) if failure else ()
+
+    def follower_is_behind(self) -> bool:
+        """Whether what follows the files is known as of an earlier state of the repository than it has now."""
+        follower = self._follower
+        if follower is None or not has_checkout(self.project.root, self.store):
+            return False
+        return follower.is_behind(self.project, self.store, at_once=True)
 
     def listing(self) -> WalkedFiles:
         """All files of the project, as fresh as an answer is."""

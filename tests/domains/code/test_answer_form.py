@@ -127,7 +127,7 @@ def test_every_line_of_a_concise_answer_names_a_symbol_and_says_what_it_is(desk:
 def test_a_name_that_nothing_has_is_answered_with_names_that_are_near(desk: Desk) -> None:
     text = desk.call("search_code", query="claerCacheValue").text
     assert text.startswith("Note: nothing named claerCacheValue is defined here; closest by words:")
-    assert "\nNear names: Cache, clear_cache.\n" in text
+    assert "\nNear names: clear_cache, test_clear_cache.\n" in text
 
 
 def test_imports_around_an_answer_are_shown_in_part_only(desk: Desk, project: Path) -> None:

@@ -175,6 +175,13 @@ def test_what_is_not_found_exactly_is_searched_by_words_and_says_so(desk: Desk) 
     assert "src/cache.py" in paths(answer.structured)
 
 
+def test_a_name_that_is_not_found_exactly_is_said_to_be_missing_once(desk: Desk) -> None:
+    text = desk.call("search_code", query='"clearCaches"').text
+    assert text.count("closest by words") == 1
+    assert "nothing named" not in text
+    assert "Near names: clear_cache" in text
+
+
 @pytest.mark.parametrize("query", ["/(a+)+$/", "/(x|x)*y/", "/.*.*.*=.*/"])
 def test_no_regular_expression_hangs(desk: Desk, project: Path, query: str) -> None:
     write_files(project, {"src/long_line.py": "# " + "a" * 200_000 + "!\n" + "b = 1\n" * 1_000})

@@ -100,6 +100,14 @@ def test_a_commit_is_fetched_with_message_files_and_diff(desk: Desk, root: Path)
     assert desk.data("fetch", id=f"commit:{whole['metadata']['commit'][:7]}")["id"] == whole["id"]
 
 
+def test_a_line_about_a_commit_says_nothing_twice(desk: Desk, root: Path) -> None:
+    found = first(desk, "when was the second charge added")
+    assert found["url"] == f"commit/{git(root, 'rev-parse', 'HEAD~5')[:10]}"
+    assert "Charge a second time" in str(found["title"])
+    assert "Charge a second time" not in str(found["snippet"])
+    assert "first call of the day is often lost" in str(found["snippet"])
+
+
 @pytest.mark.parametrize("name", ["", "zz", "HEAD", "--help", "ffffffffff", "main", "HEAD:pay.py", "0" * 500])
 def test_what_names_no_commit_is_refused(desk: Desk, name: str) -> None:
     with pytest.raises(NotFound):
@@ -167,6 +175,14 @@ def test_words_of_time_are_no_words_of_the_commit() -> None:
         ("commits", {"since": "2020-12-03"}, ["Explain the shop", "New rates 2", "New rates 1"]),
         ("commits", {"since": "2020-12-03", "until": "2020-12-04"}, ["New rates 2", "New rates 1"]),
         ("", {"since": "2020-12-03", "until": "2020-12-03"}, ["New rates 1"]),
+        ("what changed in october 2020", {}, ["Charge a second time when the bank stays silent"]),
+        ("commits since 2020-12-03", {}, ["Explain the shop", "New rates 2", "New rates 1"]),
+        ("commits since 2020-12-03", {"until": "2020-12-04"}, ["New rates 2", "New rates 1"]),
+        ("what changed before 2020-10-01", {}, ["Support Python 3.12", "Begin the shop"]),
+        ("commits between 2020-12-03 and 2020-12-04", {}, ["New rates 2", "New rates 1"]),
+        ("commits by Grace", {}, ["Charge a second time when the bank stays silent"]),
+        ("what did grace change in 2020", {}, ["Charge a second time when the bank stays silent"]),
+        ("commits by Ada before october 2020", {}, ["Support Python 3.12", "Begin the shop"]),
     ],
 )
 def test_commits_are_listed_by_their_time(
@@ -188,6 +204,28 @@ def test_a_time_without_commits_is_said_with_the_last_one_there_is(
     assert "Note: no commits then; the last is of 2020-12-22." in found["notes"]
     assert [result["title"] for result in found["results"]] == ["2020-12-22 Ada: Explain the shop (1 file)"]
     assert found["results"][0]["score"] < 0.3
+
+
+@pytest.mark.parametrize(
+    ("question", "note", "title"),
+    [
+        ("commits before 2019-06-01", "no commits then; the first is of 2020-09-13", "Begin the shop"),
+        ("commits by Grace in 2019", "no commits by Grace then; the last is of 2020-10-23", "Charge a second time"),
+    ],
+)
+def test_what_is_nearest_to_a_time_without_commits_is_said_truly(
+    desk: Desk, question: str, note: str, title: str
+) -> None:
+    found = desk.data("search", query=question)
+    assert any(note in each for each in found["notes"])
+    (only,) = found["results"]
+    assert title in only["title"]
+    assert only["score"] < 0.3
+
+
+def test_words_beside_an_author_choose_among_the_commits_of_that_author(desk: Desk) -> None:
+    assert "Grace" in str(first(desk, "what did Grace change about the bank")["title"])
+    assert "Ada: New rates" in str(first(desk, "what did Ada change in rates.json")["title"])
 
 
 def test_a_search_without_words_or_filters_is_refused(desk: Desk) -> None:
@@ -224,6 +262,48 @@ def test_only_a_commit_of_the_version_that_is_asked_for_is_told_with_confidence(
     for version in ("3.8", "2583", "25"):
         found = versions.data("search", query=f"when did we drop python {version} support")
         assert any("A weak match" in note for note in found["notes"]), version
+
+
+@pytest.fixture(scope="module")
+def removals(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Iterator[Desk]:
+    """A short subject of a large commit, beside longer ones of small commits and code in the same words."""
+    root = begin(tmp_path_factory.mktemp("removals") / "shop")
+    code = {f"Guava{number}.py": f"def guava_{number}():\n    return {number}\n" for number in range(60)}
+    commit(root, "Begin the shop", {"java.py": "def drop_support(java):\n    return java\n", **code})
+    files = {name: text.replace("return", "return 1 +") for name, text in code.items()}
+    told = "\n\n" + "\n".join(f"* replaced helper {number} with our own" for number in range(60))
+    commit(root, f"Remove Guava (#2400){told}", files, day=10)
+    for number in range(90):
+        subject = f"Remove guava from module{number} (#{5000 + number})"
+        commit(root, subject, {f"Guava{number % 60}.py": f"x = {number}\n"}, day=800 + number)
+    for day, subject in enumerate(("Enable Java 8 build", "Prefer java8 streams", "Support PHP 5.5 on the farm")):
+        commit(root, subject, {"java.py": f"# {day}\ndef drop_support(java):\n    return java\n"}, day=900 + day)
+    commit(root, "Drop support for Java 8 in the jersey module (#5855)", {"pom.xml": "11"}, day=950)
+    with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
+        app.domains.projects.at(root).index()
+        app.domains.projects.at(root).catch_up()
+        yield Desk(app.tools(), root)
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("when was guava removed", "Remove Guava (#2400)"),
+        ("when did we drop java 8", "Drop support for Java 8 in the jersey module"),
+        ("drop support for Java 8", "Drop support for Java 8 in the jersey module"),
+        ("Drop support for Java 8 in the jersey module", "Drop support for Java 8 in the jersey module"),
+    ],
+)
+def test_a_subject_that_says_what_is_asked_loses_to_nothing(removals: Desk, question: str, title: str) -> None:
+    best = first(removals, question)
+    assert title in str(best["title"])
+    assert float(str(best["score"])) > 0.5
+
+
+def test_a_commit_of_another_change_is_not_told_with_confidence(removals: Desk) -> None:
+    found = removals.data("search", query="when was support for PHP 5.5 removed")
+    assert "Support PHP 5.5" in found["results"][0]["title"]
+    assert found["results"][0]["score"] < 0.5
 
 
 def test_a_folder_without_history_says_so_to_a_question_about_the_past(tmp_path: Path, workers: Workers) -> None:

@@ -33,11 +33,12 @@ from deltos.domains.code.source import SourceReader
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
 from deltos.text.counts import counted
+from deltos.text.near_names import names_like
 from deltos.text.words import plain_words, shared_words, unique
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.code.features import CandidateFile
     from deltos.domains.code.match import Gathered
@@ -55,6 +56,7 @@ _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
 _TEST_SHARE, _PROSE_SHARE = 0.4, 0.3
 MAX_RESULTS = 50
 _SUGGESTED_FROM = 50_000
+_SUGGESTIONS = 3
 # Below, the first result is right one time in four: benchmarks/RESULTS.md, "What an answer costs".
 WEAK_CONFIDENCE = 0.3
 _MOST_UNKNOWN = 6
@@ -272,14 +274,23 @@ class CodeSearch:
         return answer
 
     def _search_by_words(
-        self, query: CodeQuery, scope: FileScope, *, limit: int, notes: tuple[str, ...] = ()
+        self,
+        query: CodeQuery,
+        scope: FileScope,
+        *,
+        limit: int,
+        notes: tuple[str, ...] = (),
+        is_missing: bool = False,
     ) -> CodeAnswer:
+        """What has the words of a query; `is_missing`: the notes say already that it is nowhere as it was written."""
         corpora = self._corpora(query)
         ranked, is_least = self._worth_showing(query, scope, corpora)
         chosen = self._files_first(chosen_chunks(corpora, ranked, query), query, scope)
         hits, gone = self._read(chosen, query, limit=limit)
         if not hits:
             searched = sum(project.store.code.file_count(scope) for project in self._projects)
+            if not searched:
+                notes = (*notes, self._why_empty(scope))
             return CodeAnswer(
                 query,
                 (),
@@ -291,7 +302,7 @@ class CodeSearch:
             )
         is_defined = any(candidate.definitions for candidate, _ in ranked)
         if query.is_name and not is_defined:
-            notes = (*notes, *self._undefined(query, scope))
+            notes = (*notes, *self._undefined(query, scope, is_said=is_missing))
         unknown = self._unknown_words(query, corpora) if hits[0].score < WEAK_CONFIDENCE else ()
         return CodeAnswer(
             query,
@@ -316,8 +327,9 @@ class CodeSearch:
         known = {(each.corpus, each.chunk.id) for each in named}
         return [*named, *(each for each in chosen if (each.corpus, each.chunk.id) not in known)]
 
-    def _undefined(self, query: CodeQuery, scope: FileScope) -> list[str]:
-        """What is said of a name that nothing in scope has: it is a file, it is defined elsewhere, or near names."""
+    def _undefined(self, query: CodeQuery, scope: FileScope, *, is_said: bool) -> list[str]:
+        """What is said of a name that nothing in scope has: it is a file, it is defined elsewhere, or near names.
+        `is_said`: not that it has none."""
         shown = query.text[:_SHOWN_CHARACTERS]
         if files := self._files_named(query.text, scope):
             paths = ", ".join(path for _, _, path in files[:_FILES_NAMED])
@@ -326,7 +338,8 @@ class CodeSearch:
         inside += f" in {' or '.join(scope.suffixes)}" if scope.suffixes else ""
         elsewhere = self._defined_at(query) if inside else []
         near = [] if elsewhere else [name for name in self._suggest(query) if name != query.text]
-        notes = [f"Note: nothing named {shown} is defined {inside.strip() or 'here'}; closest by words:"]
+        nothing = f"Note: nothing named {shown} is defined {inside.strip() or 'here'}; closest by words:"
+        notes = [] if is_said else [nothing]
         if elsewhere:
             notes.append(f"Defined elsewhere: {', '.join(elsewhere)}.")
         return [*notes, f"Near names: {', '.join(near)}."] if near else notes
@@ -402,7 +415,7 @@ class CodeSearch:
                 return stated.with_notes((*scanned.notes, f"{missing} as a message that was filled in:"))
         words = parse_query(flat + " ", shared_words(), exact=False)
         notes = (*scanned.notes, f"{missing} closest by words:")
-        return self._search_by_words(words, scope, limit=limit, notes=notes)
+        return self._search_by_words(words, scope, limit=limit, notes=notes, is_missing=True)
 
     def _by_lines(self, query: CodeQuery, scanned: _Scanned, *, limit: int) -> CodeAnswer:
         """The answer made of lines that were found."""
@@ -497,15 +510,32 @@ class CodeSearch:
         return [named[place] for place in range(len(found))]
 
     def _suggest(self, query: CodeQuery) -> tuple[str, ...]:
-        from rapidfuzz import process  # deferred: only needed when nothing was found
-
         names = [
             name
             for project in self._projects
             for name in project.store.code.defined_names(limit=_SUGGESTED_FROM // len(self._projects))
         ]
-        near = process.extract(query.text, list(dict.fromkeys(names)), limit=3)
-        return tuple(name for name, score, _ in near if score > 60)
+        return tuple(names_like(query.text, list(dict.fromkeys(names)), limit=_SUGGESTIONS))
+
+    def _why_empty(self, scope: FileScope) -> str:
+        """What a search with no files to look into should have known."""
+        totals = [project.store.totals() for project in self._projects]
+        if scope.folder or scope.suffixes:
+            where = f" below {scope.folder}" if scope.folder else ""
+            kind = f" that ends in {' or '.join(scope.suffixes)}" if scope.suffixes else ""
+            known = _told(each.languages for each in totals) or "no source"
+            whose = "the project has" if len(self._projects) == 1 else "the projects have"
+            return f"Note: no indexed file{where}{kind}; {whose} {known}."
+        skipped = _told(each.skipped for each in totals) or "nothing"
+        return f"Note: nothing in this project could be indexed; skipped: {skipped}."
+
+
+def _told(numbers: Iterable[Mapping[str, int]]) -> str:
+    """Counts of several projects together, most first."""
+    total: Counter[str] = Counter()
+    for each in numbers:
+        total.update(each)
+    return ", ".join(f"{name} {count}" for name, count in total.most_common())
 
 
 def _key(hit: CodeHit) -> tuple[str, int]:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.code.model import CodeAnswer
-    from deltos.store.code import FileScope
     from deltos.store.jobs import JobRow
     from deltos.store.project import ProjectTotals
     from deltos.workspace.project_index import Freshness, ProjectIndex
@@ -163,8 +162,6 @@ class _CodeTools:
 
         def work(freshness: Freshness) -> CodeAnswer:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))
-            if not answer.hits and not answer.files_searched:
-                answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
             if index.store.facts().is_complete:  # until then uses are not counted to the end
                 answer = self._with_uses(index, answer)
             return answer.with_notes(freshness.notes_about("code"))
@@ -272,15 +269,6 @@ def _unsaid(report: SyncReport) -> list[str]:
     notes = [f"skipped: {_counted(skipped)}"] if skipped else []
     more = len(report.errors) - _SHOWN_ERRORS
     return [*notes, f"and {more} more errors"] if more > 0 else notes
-
-
-def _why_empty(totals: ProjectTotals, scope: FileScope) -> str:
-    """What a search with no files to look into should have known."""
-    if scope.folder or scope.suffixes:
-        where = f" below {scope.folder}" if scope.folder else ""
-        kind = f" that ends in {' or '.join(scope.suffixes)}" if scope.suffixes else ""
-        return f"Note: no indexed file{where}{kind}; the project has {_counted(totals.languages) or 'no source'}."
-    return f"Note: nothing in this project could be indexed; skipped: {_counted(totals.skipped) or 'nothing'}."
 
 
 def _counted(numbers: Mapping[str, int]) -> str:

@@ -35,6 +35,7 @@ from deltos.languages.table import detect
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
 from deltos.text.counts import counted
+from deltos.text.near_names import names_like
 from deltos.workspace.identity import folder_in_checkout
 from deltos.workspace.purpose import is_test
 
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _SUGGESTIONS = 3
-_LEAST_SIMILAR = 60
 _HINT_CHARACTERS = 200
 _LINES_NAMED = 8
 _MOST_COUNTED = 500  # mentions whose lines are read to see how many arguments they give
@@ -298,17 +298,11 @@ class GraphSearch:
         return NotFound(f"'{path}' is a file, not a symbol.", hint=f"It defines {keys or 'nothing'}.")
 
     def _suggestions(self, query: SymbolQuery) -> list[str]:
-        from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
-
         owner = query.text.rpartition(".")[0]
         members = self._reached_names.members(owner) if owner else {}
-        inside = process.extract(query.last, list(members), scorer=fuzz.ratio, limit=_SUGGESTIONS)
-        if near_members := [members[name].label for name, score, _ in inside if score >= _LEAST_SIMILAR]:
-            return near_members
-        # A short name is in many longer ones, which makes it like none of them.
-        names = [name for name in self.reader.names() if 2 * len(name) > len(query.last)]
-        near = process.extract(query.last, names, scorer=fuzz.WRatio, limit=_SUGGESTIONS)
-        return [name for name, score, _ in near if score >= _LEAST_SIMILAR]
+        if near_members := names_like(query.last, list(members), limit=_SUGGESTIONS):
+            return [members[name].label for name in near_members]
+        return names_like(query.last, list(self.reader.names()), limit=_SUGGESTIONS)
 
     @_reading_one_state
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:

@@ -139,8 +139,10 @@ class HistoryIndexer:
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
         """Read what is new, within limits of time; raises GitFailed or ReadingStopped where that cannot be done."""
         stamp = self._stamp(project)
+        is_read_elsewhere = False
         try:
             with store.claim(self.name) as held:
+                is_read_elsewhere = not held
                 if held:
                     self._read(project, store, progress, again=again)
         except (GitFailed, ReadingStopped) as failed:
@@ -148,7 +150,9 @@ class HistoryIndexer:
             raise
         finally:
             # What failed is tried again when the repository or the git program has changed, or in another process.
-            self._settled[project.root] = (stamp, store.meta("history/tip"))
+            # What another process reads may be of an earlier commit: that is looked at again.
+            if not is_read_elsewhere:
+                self._settled[project.root] = (stamp, store.meta("history/tip"))
 
     def _seen(self, project: Project, store: ProjectStore) -> tuple[object, ...]:
         return self._stamp(project), store.meta("history/tip")

@@ -91,9 +91,8 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
         return limits or "no commits"
     parts = [f"{counted(totals.commits, 'commit')} since {day(totals.oldest)}"]
     if totals.sweeping:
-        parts.append(
-            f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files and say nothing of any one"
-        )
+        sweeps = f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files"
+        parts.append(f"{sweeps} (not counted for what changes together)")
     return ", ".join(parts) + (f". {limits}" if limits else "")
 
 

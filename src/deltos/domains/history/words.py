@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from deltos.text.words import shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 # Numbers that may be versions: neither of an issue, nor part of a word, a date or a time.
@@ -25,6 +29,21 @@ _SAME_CHANGE = (
     ("replac", "switch", "migrat"),
 )
 SAME_CHANGE = {word: group for group in _SAME_CHANGE for word in group}
+# Changes that a commit has to name to be one: what supports a thing does not drop it.
+_NAMED_CHANGES = frozenset(SAME_CHANGE[word] for word in ("drop", "renam", "revert", "replac"))
+_ASKS_WHEN = ("when ", "since when ", "who ")
+
+
+def asks_when(question: str) -> bool:
+    """Whether a question is for the moment of a change, or for who made it."""
+    return question.lower().lstrip().startswith(_ASKS_WHEN)
+
+
+def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
+    """The changes, of a question with these index words, that what answers has to name in one of several words."""
+    if not asks_when(question):
+        return []
+    return list(dict.fromkeys(group for word in words if (group := SAME_CHANGE.get(word)) in _NAMED_CHANGES and group))
 
 
 def words_of(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.search import CodeSearch
@@ -15,7 +16,9 @@ from deltos.federation.intent import intent_of
 from deltos.federation.model import Hit, ProviderResults, Whole
 from deltos.federation.workspaces import foreign_id, selected
 from deltos.model import COMMITS_MARK
+from deltos.store.code import FileScope
 from deltos.text.counts import counted
+from deltos.text.near_names import names_like
 from deltos.workspace.registry import exact_name
 from deltos.workspace.selection import freshen_all
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from deltos.workspace.selection import Selection
 
 _MOST_DEFINITIONS = 5
+_MOST_LIKE = 3  # names in a hint
 
 
 class CodeProvider:
@@ -141,11 +145,17 @@ def _url(path: str, start: int, end: int) -> str:
 
 def _whole(index: ProjectIndex, spot: Spot) -> Whole:
     """The lines of a spot; only files of the index are read, so no id leads out of the project."""
+    if not index.store.file(spot.path):
+        raise NotFound(f"No file '{spot.path}' in the index of this project", hint=_like_path(index, spot.path))
     with SourceReader(index.project.root, index.store) as reader:
-        lines = reader.lines(spot.path) if index.store.file(spot.path) else None
-    place = _lines_of(index, spot) if lines is not None else None
-    if lines is None or place is None or place[0] > len(lines):
-        raise NotFound(f"There is no code '{spot.id}' any more", hint="Search again: the code has changed.")
+        lines = reader.lines(spot.path)
+    if lines is None:
+        raise NotFound(f"'{spot.path}' cannot be read any more", hint="It was removed or changed: search again.")
+    place = _lines_of(index, spot)
+    if place is None:
+        raise NotFound(f"'{spot.path}' defines no '{spot.symbol}'", hint=_like_symbol(index, spot))
+    if place[0] > len(lines):
+        raise NotFound(f"'{spot.path}' has only {counted(len(lines), 'line')}", hint="Search again for what is meant.")
     start, end, kind = place
     end = min(end, len(lines))
     return Whole(
@@ -161,6 +171,21 @@ def _whole(index: ProjectIndex, spot: Spot) -> Whole:
             "project_id": index.project.project_id,
         },
     )
+
+
+def _like_path(index: ProjectIndex, path: str) -> str:
+    """The indexed files of the same name, as a hint."""
+    name = path.rpartition("/")[2]
+    every = (each for _, each in index.store.code.paths(FileScope()))
+    same = list(islice((each for each in every if each.rpartition("/")[2] == name), _MOST_LIKE))
+    return f"There is {', '.join(same)}." if same else "It never was, is gone, or is not indexed: search for it."
+
+
+def _like_symbol(index: ProjectIndex, spot: Spot) -> str:
+    """What a file defines that is called alike, as a hint."""
+    known = {row.key: None for row in index.store.graph.symbols_in(spot.path)}
+    near = names_like(spot.symbol, list(known), limit=_MOST_LIKE)
+    return f"Did you mean: {', '.join(near)}?" if near else "Search for it: it never was there, or has moved."
 
 
 def _lines_of(index: ProjectIndex, spot: Spot) -> tuple[int, int, str] | None:

@@ -33,6 +33,8 @@ PREFIX = "commit:"
 ASKED_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
 _NO_HISTORY = "Note: no history here: no commits are known, so nothing below is from the past of this code."
+_EARLIER_CHECKOUT = "what is checked out now is still being read; these commits are of an earlier state. Ask again."
+_NAMED_AUTHORS = 3  # of those whom a question may mean
 _LEAST_HASH = 4
 _LONGEST_HASH = 64
 _HEX = frozenset("0123456789abcdef")
@@ -65,7 +67,7 @@ class HistoryProvider:
         is_asked_for = intent_of(asked.query).towards(self.kind) > 0
         wait_seconds = ASKED_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS
         index.catch_up(progress=asked.progress, wait_seconds=wait_seconds)
-        known, limits = index.store.history.totals().commits, limits_of(index.store)
+        known, limits = index.store.history.totals().commits, limits_of(index.store) or _lag(index)
         if not known:
             searched = f"no commits ({limits.rstrip('.')})" if limits else "no commits"
             return ProviderResults(searched=searched, lack=_NO_HISTORY if is_asked_for else "")
@@ -89,7 +91,7 @@ class HistoryProvider:
                     continue
                 index.catch_up(progress=asked.progress, wait_seconds=max(0.0, deadline - time.monotonic()))
                 with index.store.history.snapshot():
-                    commits, limits = index.store.history.totals().commits, limits_of(index.store)
+                    commits, limits = index.store.history.totals().commits, limits_of(index.store) or _lag(index)
             except StoreError:
                 continue
             if is_asked_for and limits:
@@ -129,7 +131,7 @@ class HistoryProvider:
             id=_id(commit, foreign),
             title=headline(commit),
             text=text_of(commit, index.project.root),
-            url=_url(commit),
+            url=_url(commit.hash),
             metadata={
                 "commit": commit.hash,
                 "author": commit.author,
@@ -158,10 +160,26 @@ class HistoryProvider:
         return found[0]
 
 
+def _lag(index: ProjectIndex) -> str:
+    """That commits are known as of another checkout than there is now; empty where they are not."""
+    return _EARLIER_CHECKOUT if index.follower_is_behind() else ""
+
+
 def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:
     if found.is_elsewhen:
-        notes = (f"Note: no commits then; the last is of {day(found.hits[0].commit.time)}.", *notes)
-    return ProviderResults(hits, found.matching, searched, notes, is_list=found.is_list, is_beside=found.is_elsewhen)
+        whose = f" by {' or '.join(found.authors[:_NAMED_AUTHORS])}" if found.authors else ""
+        nearest = found.hits[0].commit.time
+        which = "the first" if found.is_before_all else "the last"
+        notes = (f"Note: no commits{whose} then; {which} is of {day(nearest)}.", *notes)
+    return ProviderResults(
+        hits,
+        found.matching,
+        searched,
+        notes,
+        is_list=found.is_list,
+        is_beside=found.is_elsewhen,
+        is_meant=bool(found.authors),
+    )
 
 
 def _hit(hit: CommitHit, foreign: str) -> Hit:
@@ -169,7 +187,7 @@ def _hit(hit: CommitHit, foreign: str) -> Hit:
     return Hit(
         id=_id(commit, foreign),
         title=headline(commit),
-        url=_url(commit),
+        url=_url(commit.hash[:SHORT_HASH]),  # one line of many: all digits would be a third of it
         text="\n".join(part for part in (commit.subject, commit.body, " ".join(hit.paths)) if part),
         source="history",
         own_score=hit.score,
@@ -181,8 +199,8 @@ def _id(commit: CommitRow, foreign: str) -> str:
     return f"{PREFIX}{foreign}{'!' if foreign else ''}{commit.hash[:SHORT_HASH]}"
 
 
-def _url(commit: CommitRow) -> str:
-    return f"commit/{commit.hash}"
+def _url(name: str) -> str:
+    return f"commit/{name}"
 
 
 def _moment(commit: CommitRow) -> str:

@@ -184,11 +184,11 @@ class PostgresHistory:
         return [ChangedTogether(*row) for row in rows]
 
     def match_commits(
-        self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), *, limit: int
+        self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitMatch]:
         if not terms:
             return []
-        condition, values = _in_spans(spans)
+        condition, values = _narrowed(spans, authors)
 
         def known(ids: list[int]) -> Mapping[int, CommitRow]:
             rows = self._query(
@@ -200,13 +200,34 @@ class PostgresHistory:
             found = self._commit_words.match(terms).best_of(limit, known)
         return [CommitMatch(commit, score) for _, score, commit in found]
 
+    def commits_saying(
+        self,
+        groups: Sequence[Sequence[str]],
+        spans: Sequence[tuple[int, int]] = (),
+        authors: Sequence[str] = (),
+        *,
+        limit: int,
+    ) -> list[CommitRow]:
+        if not all(groups) or not groups:
+            return []
+        condition, values = _narrowed(spans, authors)
+        with self._tables.snapshot():
+            ids = self._commit_words.having_all(groups)
+            rest = f"AND id = ANY(%s) {condition} ORDER BY past_commit.id DESC LIMIT %s"
+            return self._commits(rest, ids, *values, limit) if ids else []
+
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         counts = self._commit_words.row_counts(terms)
         return {term: counts.get(term, 0) for term in terms}
 
-    def commits_in(self, spans: Sequence[tuple[int, int]], *, limit: int) -> list[CommitRow]:
-        condition, values = _in_spans(spans)
+    def commits_in(
+        self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
+    ) -> list[CommitRow]:
+        condition, values = _narrowed(spans, authors)
         return self._commits(f"{condition} ORDER BY past_commit.id DESC LIMIT %s", *values, limit)
+
+    def authors(self) -> Collection[str]:
+        return [row[0] for row in self._query("SELECT DISTINCT author FROM past_commit WHERE project = %s")]
 
     def commits_named(self, prefix: str, *, limit: int) -> list[CommitRow]:
         rest = "AND hash >= %s AND hash < %s ORDER BY past_commit.id DESC LIMIT %s"
@@ -451,9 +472,14 @@ def _tells_of_files(commit: CommitRecord) -> bool:
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
-def _in_spans(spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
-    """A further condition on a commit's time, with its values."""
-    if not spans:
-        return "", []
-    inside = " OR ".join(["past_commit.time >= %s AND past_commit.time < %s"] * len(spans))
-    return f"AND ({inside})", [edge for span in spans for edge in span]
+def _narrowed(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
+    """A further condition on a commit's time and author, with its values."""
+    condition, values = "", list[object]()
+    if spans:
+        inside = " OR ".join(["past_commit.time >= %s AND past_commit.time < %s"] * len(spans))
+        condition += f"AND ({inside})"
+        values += [edge for span in spans for edge in span]
+    if authors:
+        condition += " AND past_commit.author = ANY(%s)"
+        values.append(list(authors))
+    return condition, values

@@ -163,6 +163,19 @@ class WordIndex:
         wanted |= meetings > 1
         return Ranked(ids[wanted], scores[wanted])
 
+    def having_all(self, groups: Sequence[Sequence[str]]) -> list[int]:
+        """The rows that have a term of each group in the first column, in ascending order."""
+        terms = [[tokens_of(term) for term in group] for group in groups]
+        hits, _ = self._read({word for group in terms for term in group for word in term})
+        found = [
+            np.unique(np.concatenate([self._hits_of(term, hits, only_first=True).ids for term in group]))
+            for group in terms
+        ]
+        having = found[0] if found else np.zeros(0, np.int64)
+        for other in found[1:]:
+            having = np.intersect1d(having, other, assume_unique=True)
+        return [int(row_id) for row_id in having]
+
     def _scores(self, ids: Numbers, found: Sequence[_Hits], total: _Total) -> Numbers:
         """bm25() of the rows, computed in the same order, so that what is equal there is equal here."""
         average = total.tokens / total.row_count

@@ -170,13 +170,13 @@ class SqliteHistory:
         return [ChangedTogether(*row) for row in rows]
 
     def match_commits(
-        self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), *, limit: int
+        self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitMatch]:
         if not terms:
             return []
-        condition, values = _in_spans(spans)
+        condition, values = _narrowed(spans, authors)
         # Rows are read only of those that are wanted: messages are long.
-        among = f"AND +rowid IN (SELECT id FROM past_commit WHERE TRUE {condition})" if spans else ""
+        among = f"AND +rowid IN (SELECT id FROM past_commit WHERE TRUE {condition})" if condition else ""
         with self._database.snapshot() as connection:
             rows = connection.execute(
                 f"""SELECT {_COMMIT}, -match.score FROM
@@ -186,6 +186,22 @@ class SqliteHistory:
                 (any_of(terms), *values, limit + _REMOVED, limit),
             ).fetchall()
         return [CommitMatch(_row(row), row[-1]) for row in rows]
+
+    def commits_saying(
+        self,
+        groups: Sequence[Sequence[str]],
+        spans: Sequence[tuple[int, int]] = (),
+        authors: Sequence[str] = (),
+        *,
+        limit: int,
+    ) -> list[CommitRow]:
+        if not all(groups) or not groups:
+            return []
+        condition, values = _narrowed(spans, authors)
+        said = " AND ".join(f"subject : ({any_of(group)})" for group in groups)
+        rest = f"""JOIN past_commit_words ON past_commit_words.rowid = past_commit.id
+                   WHERE past_commit_words MATCH ? {condition} ORDER BY past_commit_words.rowid DESC LIMIT ?"""
+        return self._rows(rest, (said, *values, limit))
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         every = list(dict.fromkeys(terms))
@@ -201,9 +217,14 @@ class SqliteHistory:
             ]
             return dict(zip(every, (found for row in rows for found in row.fetchone()), strict=True))
 
-    def commits_in(self, spans: Sequence[tuple[int, int]], *, limit: int) -> list[CommitRow]:
-        condition, values = _in_spans(spans)
+    def commits_in(
+        self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
+    ) -> list[CommitRow]:
+        condition, values = _narrowed(spans, authors)
         return self._rows(f"WHERE TRUE {condition} ORDER BY past_commit.id DESC LIMIT ?", (*values, limit))
+
+    def authors(self) -> Collection[str]:
+        return self._database.remembered("history authors", _authors)
 
     def commits_named(self, prefix: str, *, limit: int) -> list[CommitRow]:
         return self._rows(
@@ -413,9 +434,18 @@ def _row(row: Sequence[Any]) -> CommitRow:
     return CommitRow(*row[:8])
 
 
-def _in_spans(spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
-    """A further condition on a commit's time, with its values."""
-    if not spans:
-        return "", []
-    inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))
-    return f"AND ({inside})", [edge for span in spans for edge in span]
+def _authors(connection: sqlite3.Connection) -> tuple[str, ...]:
+    return tuple(row[0] for row in connection.execute("SELECT DISTINCT author FROM past_commit"))
+
+
+def _narrowed(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
+    """A further condition on a commit's time and author, with its values."""
+    condition, values = "", list[object]()
+    if spans:
+        inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))
+        condition += f"AND ({inside})"
+        values += [edge for span in spans for edge in span]
+    if authors:
+        condition += " AND past_commit.author IN (SELECT value FROM json_each(?))"
+        values.append(json.dumps(list(authors)))
+    return condition, values

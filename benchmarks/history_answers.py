@@ -1,0 +1,101 @@
+"""Whether a commit answers a question that says what its subject says.
+
+python -m benchmarks.history_answers REPOSITORY …
+
+The questions are subjects of commits, drawn by their ids: word for word, after `when did we`, and with a third of their
+words left out. A commit with the same subject is as good. Of half the commits (by the last digit of their ids) nothing
+was looked at while the weights were set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.domains.history.index import HistoryIndexer
+from deltos.domains.history.search import search_commits
+from deltos.isolated.process import Workers
+from deltos.model import Project
+from deltos.open_stores import open_projects
+from deltos.progress import Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from deltos.store.history import CommitRow, History
+
+_ASKED = 100  # commits of each half of each repository
+_LEAST_WORDS, _MOST_WORDS = 3, 12
+_SHOWN = 5
+_NUMBER_OF_REQUEST = re.compile(r"\s*\(#\d+\)$")
+_HALVES = {"seen": "01234567", "apart": "89abcdef"}
+
+
+def main() -> None:
+    """Print a table, one row per repository and half."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("repositories", nargs="+", type=Path)
+    parser.add_argument("--half", choices=[*_HALVES, "both"], default="both")
+    asked = parser.parse_args()
+    titles = ("repository", "commits asked for", *(f"{name}: first / in {_SHOWN}" for name in _FORMS))
+    print(f"| {' | '.join(titles)} |\n|---{'|--:' * (len(titles) - 1)}|")
+    for root in asked.repositories:
+        with (
+            tempfile.TemporaryDirectory() as home,
+            closing(open_projects(Path(home)).store_of(root.resolve())) as store,
+        ):
+            with closing(Workers()) as workers:
+                project = Project(root.resolve(), "benchmark")
+                HistoryIndexer(workers=workers, makes_vectors=False).catch_up(project, store, Silent())
+            for half in _HALVES if asked.half == "both" else [asked.half]:
+                print(_row(f"{root.name}, {half}", store.history, _HALVES[half]), flush=True)
+
+
+def _row(name: str, history: History, last_digits: str) -> str:
+    rows = history.commits_in([], limit=50_000)
+    commits = sorted(_fit([row for row in rows if row.hash[-1] in last_digits]), key=lambda row: row.hash)[:_ASKED]
+    cells = []
+    for form in _FORMS.values():
+        places = [_place(history, form(_said(commit)), commit) for commit in commits]
+        first, shown = sum(place == 0 for place in places), sum(place < _SHOWN for place in places)
+        cells.append(f"{first} / {shown}")
+    return f"| {name} | {len(commits)} | {' | '.join(cells)} |"
+
+
+def _fit(rows: Sequence[CommitRow]) -> Iterator[CommitRow]:
+    for row in rows:
+        if not row.is_merge and _LEAST_WORDS <= len(_said(row).split()) <= _MOST_WORDS:
+            yield row
+
+
+def _said(commit: CommitRow) -> str:
+    return _NUMBER_OF_REQUEST.sub("", commit.subject).rstrip(".")
+
+
+def _place(history: History, question: str, commit: CommitRow) -> int:
+    found = search_commits(history, question, datetime.now(UTC), limit=_SHOWN)
+    subjects = [_said(hit.commit) for hit in found.hits]
+    return subjects.index(_said(commit)) if _said(commit) in subjects else _SHOWN
+
+
+def _asked_when(subject: str) -> str:
+    return f"when did we {subject[:1].lower()}{subject[1:]}"
+
+
+def _in_fewer_words(subject: str) -> str:
+    return " ".join(word for place, word in enumerate(subject.split()) if place % 3 != 1)
+
+
+_FORMS: dict[str, Callable[[str], str]] = {
+    "word for word": str,
+    "when did we": _asked_when,
+    "in fewer words": _in_fewer_words,
+}
+
+if __name__ == "__main__":
+    main()
