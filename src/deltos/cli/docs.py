@@ -390,8 +390,8 @@ def _cancel(app: App, arguments: argparse.Namespace) -> int:
 def _remove(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
     if api := app.domains.docs.api_named(arguments.source):
-        told = app.domains.docs.apis.remove(api)
-        print_json({"removed": api}) if arguments.json else print(told)
+        gone_api = app.domains.docs.apis.remove(api)
+        print_json({"removed": api}) if arguments.json else print(gone_api)
         return 0
     removed = library.remove(arguments.source, arguments.version)
     if arguments.json:

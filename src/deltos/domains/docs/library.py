@@ -402,6 +402,11 @@ class Library:
         unread = set(self._store.open_crawls())
         return (*notes, *self._unread_notes([source for source in sources if source.id in unread]))
 
+    def unread(self) -> list[SourceRow]:
+        """The sources that are not read to their end."""
+        ids = set(self._store.open_crawls())
+        return [source for source in self.sources() if source.id in ids] if ids else []
+
     def _read_changes(self, folders: Sequence[SourceRow]) -> list[str]:
         """Read the folders that differ from the index; what could not be compared or read."""
         compared_by = time.monotonic() + _COMPARE_SECONDS

@@ -93,6 +93,9 @@ class Origin(Protocol):
         """Let go of connections."""
 
 
+IS_API = "an API description, listed by list_apis"  # why it is no page
+
+
 @dataclass(frozen=True, slots=True)
 class FoundDescription:
     """An API description met while adding or crawling documentation. Without data it is still to be asked for.

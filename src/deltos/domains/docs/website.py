@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from deltos.domains.docs.api_page import description_addresses
-from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, text_of
 from deltos.domains.docs.rendering import CrawledSite
 from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
@@ -229,7 +229,8 @@ class Website:
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             source = self._source
             found = FoundDescription(name, url, source.version, response.body, source.id, source.name)
-            return Skipped(self._apis.add(found))
+            self._apis.add(found)
+            return Skipped(IS_API)
         # A page of Swagger UI names a script, and that the description.
         named = self._shown_by(url, response) if url in self._may_name_apis else ()
         return Skipped(f"not text ({response.media_type or 'unknown type'})", tuple(named))
