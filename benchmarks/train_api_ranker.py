@@ -35,6 +35,7 @@ from deltos.domains.apis.search import find_units, nearness_of_apis
 from deltos.embed.static import shared_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
+from deltos.text.identifiers import split_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -81,6 +82,12 @@ _FILLED = 4  # times that a phrase is filled in
 _RAREST_GRAM = 6
 _INTENT_SHRINKAGE = 1.0
 _TITLES_OF_API = 7
+_NAMES_OF_API = 7
+_IS_VERSION = re.compile(r"^v?\d[\d.]*+$")
+_ACTION_WORDS = {
+    "list": "list|show all|get all|find", "get": "get|fetch|show|look up", "create": "create|add|new|make",
+    "update": "update|change|edit|set", "delete": "delete|remove|drop", "act": "|do|call",
+}  # fmt: skip
 _OTHER_VERBS = {
     **dict.fromkeys(("create", "creates"), "add|make|new"),
     **dict.fromkeys(("delete", "deletes"), "remove|drop"),
@@ -112,7 +119,7 @@ class Question:
     text: str
     api: str
     operation: str
-    origin: str  # seen, training or title
+    origin: str  # seen, training, title or name
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +293,19 @@ def retitled(title: str, chance: random.Random) -> str:
     return " ".join(words)
 
 
+def path_question(method: str, path: str, chance: random.Random) -> str:
+    """A question out of a path: what it does in some word for it, its nouns, at times without the first."""
+    action = ACTIONS[action_of(method, path)]
+    segments = [
+        part for part in path.partition("#")[0].removesuffix(".json").split("/") if part and part[0] not in "{:"
+    ]
+    nouns = [" ".join(split_identifier(part)) for part in segments if not _IS_VERSION.match(part)]
+    if len(nouns) > 2 and chance.random() < 0.5:
+        nouns = nouns[1:]
+    verb = chance.choice(_ACTION_WORDS[action].split("|"))
+    return f"{verb} {' '.join(nouns)}".strip() if nouns else ""
+
+
 class Material:
     """The library of all APIs, and the examples made of it."""
 
@@ -316,6 +336,16 @@ class Material:
             short = [unit for unit in units if 2 <= len(unit.title.split()) <= 9]
             for unit in chance.sample(short, min(_TITLES_OF_API, len(short))):
                 yield Question(retitled(unit.title, chance), name, unit.key, "title")
+
+    def names(self) -> Iterator[Question]:
+        """Questions in the words of paths, as somebody asks who has seen some: an action, and the nouns in order."""
+        chance = random.Random(11)
+        for name in TRAINING_FILES:
+            units = self._store.apis.units(self._ids[name], ("operation",))
+            for unit in chance.sample(units, min(_NAMES_OF_API, len(units))):
+                asked = path_question(unit.method, unit.path, chance)
+                if asked and not unit.deprecated:  # nobody should be led to those
+                    yield Question(asked, name, unit.key, "name")
 
     def example(self, question: Question, *, is_given: bool) -> Example | None:
         """The candidates of a question; seen questions are asked of the APIs of the benchmark, others of the rest."""
@@ -397,7 +427,8 @@ def learn_and_describe(
                 agree += int(np.argmax(intent.likely(question.text, learned))) == actions[question]
                 made = (material.example(question, is_given=is_given) for is_given in (True, False))
                 examples += filter(None, made)
-        titles = [question for question in material.titles() if folds[question.api] == fold]
+        made_up = (*material.titles(), *material.names())
+        titles = [question for question in made_up if folds[question.api] == fold]
         examples += filter(None, (material.example(question, is_given=True) for question in titles))
     print(f"intents of questions about other APIs: {agree / len(asked):.3f} right")
     return fit_intents(said, phrased, [(question.text, actions[question]) for question in asked]), examples

@@ -161,6 +161,10 @@ class OpenedDomains:
             from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
 
             return shared_model()
+        if chosen.kind in ("minilm", "folder"):
+            from deltos.embed.encoder import open_encoder  # deferred: few have one
+
+            return open_encoder(chosen.model)
         from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few have one
         from deltos.fetch.configured import ask
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
+EMBEDDERS = ("static", "off", "minilm", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 PROFILES = ("full", "lean")
 INDEXED_BY = ("server", "worker")
@@ -130,9 +130,13 @@ def parse_log_format(text: str) -> str:
 
 
 def _embedding(environ: Mapping[str, str]) -> Embedding:
-    kind = environ.get("DELTOS_EMBED", "").strip().lower() or "static"
+    given = environ.get("DELTOS_EMBED", "").strip()
+    kind = given.lower() or "static"
+    if kind not in EMBEDDERS and ("/" in given or os.sep in given):
+        return Embedding("folder", model=str(user_path(given, "DELTOS_EMBED")))
     if kind not in EMBEDDERS:
-        raise BadArgument(f"DELTOS_EMBED is not understood: {kind!r}", hint=f"Choose from {', '.join(EMBEDDERS)}.")
+        hint = f"Choose from {', '.join(EMBEDDERS)}, or name the folder of an encoder."
+        raise BadArgument(f"DELTOS_EMBED is not understood: {kind!r}", hint=hint)
     values = (environ.get(f"DELTOS_EMBED_{name}", "").strip() for name in ("URL", "MODEL", "KEY"))
     return Embedding(kind, *values)
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from deltos.embed.static import StaticModel
     from deltos.store.vectors import VectorRecords
 
+FIRST_BATCH_TEXTS = 32  # more and more while that is quick: encoders take seconds for a hundred, tables for thousands
 EMBED_BATCH_TEXTS = 500
+_QUICK_SECONDS = 0.5
 CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
 _MIN_COSINE_SIMILARITY = 0.1
@@ -118,7 +120,9 @@ class Meaning:
         """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
         written = last = 0
         model, words = self._embedder.identity, shared_words().of
-        while not stopping() and (found := self._store.unembedded(model, after=last, limit=EMBED_BATCH_TEXTS)):
+        batch = FIRST_BATCH_TEXTS
+        while not stopping() and (found := self._store.unembedded(model, after=last, limit=batch)):
+            began = time.monotonic()
             vectors = self._embedder.texts(
                 [TextToEmbed(thing.text, thing.words or words(thing.text)) for thing in found]
             )
@@ -126,6 +130,8 @@ class Meaning:
             self._store.write(model, rows)
             written += len(found)
             last = found[-1].key
+            if time.monotonic() - began < _QUICK_SECONDS:
+                batch = min(4 * batch, EMBED_BATCH_TEXTS)
         return written
 
     @property

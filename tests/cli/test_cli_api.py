@@ -125,3 +125,18 @@ def test_removing_forgets_the_api(filled: Shell, tmp_path: Path) -> None:
     filled.run("add", str(tmp_path / "pets.yaml"))
     assert filled.json("remove", "pets") == [{"removed": ["pets"]}]
     assert filled.json("list") == []
+
+
+def test_progress_of_many_descriptions_is_drawn_on_a_terminal_only(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.yaml").write_text(SPEC)
+    (tmp_path / "b.yaml").write_text(SPEC.replace("Pets", "Cats"))
+    drawn: list[str] = []
+    monkeypatch.setattr("deltos.cli.progress_bar.redraw_line", drawn.append)
+    shell.run("add", str(tmp_path))
+    assert not drawn
+    monkeypatch.setattr("deltos.cli.progress_bar.is_looked_at", lambda _: True)
+    shell.run("add", str(tmp_path))
+    assert any("descriptions found" in line for line in drawn)
+    assert drawn[-1] == ""

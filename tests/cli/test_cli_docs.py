@@ -184,6 +184,36 @@ def test_an_api_description_is_handed_to_the_apis(
     assert "POST /refunds" in run(capsys, "search", "create a refund")[1]
 
 
+def test_what_was_passed_over_is_named_and_a_folder_of_descriptions_alone_is_ready(
+    manual: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (manual / "release.asc").write_text("-----BEGIN PGP SIGNATURE-----\n")
+    (status,) = run_json(capsys, "add", "manual", "--name", "m", "--wait")
+    assert status["skipped_because"] == [
+        {"reason": "a signature", "count": 1, "first": (manual / "release.asc").as_posix()}
+    ]
+    assert "- manual/release.asc: a signature" in run(capsys, "status", "m")[1]
+    (manual.parent / "apis").mkdir()
+    (manual.parent / "apis" / "shop.yaml").write_text(
+        "openapi: 3.0.0\ninfo: {title: Shop, version: '1'}\npaths: {/refunds: {get: {summary: List refunds}}}\n"
+    )
+    (status,) = run_json(capsys, "add", "apis", "--wait")
+    assert (status["status"], status["reason"]) == ("READY", "no pages; it brought shop")
+
+
+def test_an_api_that_the_list_shows_is_told_read_again_and_removed_by_the_same_verbs(
+    manual: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = "openapi: 3.0.0\ninfo: {title: Shop, version: '1'}\npaths: {/refunds: {get: {summary: List refunds}}}\n"
+    (manual.parent / "shop.yaml").write_text(spec)
+    run(capsys, "add", "shop.yaml", "--name", "shop")
+    assert "- shop (" in run(capsys, "list")[1]
+    assert "API description" in run(capsys, "status", "shop")[1]
+    assert "no operation changed" in run(capsys, "recrawl", "shop")[1]
+    assert run_json(capsys, "remove", "Shop") == [{"removed": "shop"}]
+    assert "shop" not in run(capsys, "list")[1]
+
+
 def test_dependencies_that_are_missing_are_named(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,7 @@ def test_asciidoc_is_read_as_text_with_headings_and_listings() -> None:
     )
     document = parse(text.encode(), "asciidoc", url="/a.adoc")
     book, start = document.sections
-    assert (book.path, start.path, start.anchors) == (("Book",), ("Book", "Start here"), ("_start_here", "intro"))
+    assert (book.path, start.path, start.anchors) == (("Book",), ("Book", "Start here"), ("intro",))
     assert join_blocks(start.blocks) == "Some text\nwraps.\n\n```ruby\nputs 1\n\n== no\n```\n\nlast"
     assert start.blocks[-1].anchors == ("end",)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -229,3 +232,20 @@ def test_charsets_are_found_in_the_order_that_browsers_use() -> None:
 @given(st.text(alphabet="<>/=\"' abdhilprtu123&;#-!\n", max_size=400))
 def test_no_markup_however_broken_stops_the_reader(markup: str) -> None:
     parse_html(markup.encode(), url=URL)
+
+
+@pytest.mark.parametrize("shapes", ["<svg>{}</svg>", "<SVG viewBox='0 0 1 1'>{}</SVG>", "<math><mi>x</mi>{}</math>"])
+def test_what_follows_a_drawing_of_many_shapes_is_read(shapes: str) -> None:
+    """`<path />` ends by itself inside drawings and formulas: thousands of them are not nested."""
+    drawing = shapes.format("<path d='M1,2'/>" * 3_000)
+    document = parse_html(f"<main><h1>Select</h1>{drawing}<p>After ü it.</p></main>".encode(), url="")
+    text = join_blocks(document.sections[0].blocks)
+    assert "After ü it." in text
+    assert ("x" in text) == ("math" in shapes)
+
+
+@pytest.mark.parametrize("part", ["<svg", "<svg</svg", "<svg>", "<math></math", "<path/>", "<svg><div/>"])
+def test_drawings_that_are_left_open_cost_no_more_than_they_are_long(part: str) -> None:
+    began = time.process_time()
+    parse_html(f"<main>{part * 60_000}<p>text</p></main>".encode(), url="")
+    assert time.process_time() - began < 5

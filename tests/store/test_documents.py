@@ -6,7 +6,16 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
+from deltos.store.documents import (
+    Batch,
+    CrawlAddress,
+    DocsChunkRow,
+    DocsChunkWords,
+    PageRow,
+    PageWords,
+    SkippedAddresses,
+    SourceRow,
+)
 
 if TYPE_CHECKING:
     from deltos.store.library import LibraryStore
@@ -89,6 +98,19 @@ def test_addresses_that_failed_are_tried_again_by_the_next_crawl(library: Librar
     assert library.sources.first_reason(SOURCE.id) == "timed out"
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=2.0)
     assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b"]
+
+
+def test_what_was_passed_over_is_counted_by_reason(library: LibraryStore) -> None:
+    library.sources.add_source(SOURCE)
+    library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
+    skipped = [CrawlAddress(url, state="skipped", reason="a signature") for url in ("b.asc", "a.asc")]
+    other = CrawlAddress("c", state="skipped", reason="not text")
+    library.sources.seed(SOURCE.id, [*skipped, other, CrawlAddress("d", state="failed", reason="a signature")])
+    assert library.sources.skipped_because(SOURCE.id, 5) == [
+        SkippedAddresses("a signature", 2, "a.asc"),
+        SkippedAddresses("not text", 1, "c"),
+    ]
+    assert len(library.sources.skipped_because(SOURCE.id, 1)) == 1
 
 
 def test_a_source_is_claimed_by_one_at_a_time_and_the_note_stays(engine: Engine, library: LibraryStore) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltos.cli.command import Subparsers, add_group, add_limit, add_verb, number_in, opened_app, print_json
+from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.wording import name_commands_in_notes
 from deltos.domains.apis.endpoints import Filter, select, show_endpoints
 from deltos.domains.apis.library import api_of, tags_of
@@ -69,7 +70,12 @@ def _verb(
 
 
 def _add(apis: Apis, args: argparse.Namespace) -> int:
-    report = apis.indexer.add(args.location, args.name, root=Path(args.root) if args.root else None)
+    bar = ProgressBar()
+    root = Path(args.root) if args.root else None
+    try:
+        report = apis.indexer.add(args.location, args.name, root=root, progress=bar)
+    finally:
+        bar.clear()
     for api in report.apis:
         print_json(_api_json(api)) if args.json else print(render_api(api, ()))
     _tell_failures(report.failures, as_json=args.json)

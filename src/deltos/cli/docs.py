@@ -334,6 +334,10 @@ def _question(arguments: argparse.Namespace, source: str, query: str, without: f
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
+    if api := app.domains.docs.api_named(arguments.source):
+        told = f"{app.domains.docs.apis.names()[api]}. It is read at once, not crawled."
+        print_json({"name": api, "kind": "api", "status": "READY"}) if arguments.json else print(told)
+        return 0
     meant = library.meant(arguments.source, arguments.version) if arguments.source else library.sources()
     ids = [source.id for source in meant]
     if not ids and not arguments.json:
@@ -361,6 +365,10 @@ def _exit_code(states: list[str], failing: tuple[str, ...] = _FAILING) -> int:
 
 def _recrawl(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
+    if api := app.domains.docs.api_named(arguments.source):
+        told = app.domains.docs.apis.refresh(api)
+        print_json({"refreshed": api, "changes": told}) if arguments.json else print(told)
+        return 0
     meant = library.meant(arguments.source, arguments.version)
     ids = [library.recrawl(source.id, full=arguments.full).source.id for source in meant]
     code = _crawl(app, ids, arguments)
@@ -381,6 +389,10 @@ def _cancel(app: App, arguments: argparse.Namespace) -> int:
 
 def _remove(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
+    if api := app.domains.docs.api_named(arguments.source):
+        gone_api = app.domains.docs.apis.remove(api)
+        print_json({"removed": api}) if arguments.json else print(gone_api)
+        return 0
     removed = library.remove(arguments.source, arguments.version)
     if arguments.json:
         for gone in removed:
@@ -427,6 +439,10 @@ def _status_json(status: SourceStatus) -> dict[str, Any]:
         "queued": status.pages_queued,
         "unchanged": status.pages_unchanged,
         "skipped": status.pages_skipped,
+        "skipped_because": [
+            {"reason": each.reason.partition("\n")[0], "count": each.count, "first": each.first_url}
+            for each in status.skipped
+        ],
         "failed": [{"url": address.url, "reason": address.reason} for address in status.failures],
         "rate": round(status.rate, 2),
         "last_crawled": status.source.crawled_at,

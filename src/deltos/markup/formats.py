@@ -6,12 +6,13 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from deltos.markup.asciidoc import parse_asciidoc
 from deltos.markup.html import decode, parse_html
 from deltos.markup.man import parse_man
 from deltos.markup.markdown import parse_markdown
 from deltos.markup.notebook import parse_notebook
 from deltos.markup.pdf import parse_pdf
-from deltos.markup.plain import parse_asciidoc, parse_plain
+from deltos.markup.plain import parse_plain
 from deltos.markup.rst import parse_rst
 
 if TYPE_CHECKING:

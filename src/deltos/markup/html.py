@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from itertools import accumulate
+from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
 from deltos.markup.html_chrome import main_part, strip_structure
@@ -14,6 +15,8 @@ from deltos.markup.model import Document
 from deltos.markup.text import collapse, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from selectolax.lexbor import LexborHTMLParser
 
     from deltos.markup.model import Section
@@ -27,6 +30,8 @@ _FEW_CHARACTERS = 1_500  # a page with a password field, or a refresh, and no mo
 # nest no deeper than 512 elements, either.
 _DEEPEST = 1_000
 _TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
+_EMPTY_TAG = re.compile(r"<[^<>]*+(?<=/)>")
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 # Elements that have no end tag, or may go without: they nest only where others do.
 _UNCLOSED = frozenset(
     """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
@@ -88,6 +93,9 @@ def _flattened(text: str) -> str:
     steps = (-1 if piece.startswith("/") else 1 for piece in text.split("<")[1:])
     if max(accumulate(steps), default=0) <= _DEEPEST:  # at once: every tag counts here
         return text
+    # There alone `<path … />` ends by itself; elsewhere, as browsers read it, it is open.
+    text = _changed_inside(text, "math", lambda inside: _EMPTY_TAG.sub("", inside))
+    text = _changed_inside(text, "svg", lambda _: "")  # drawings are not shown anyway
     depth = 0
 
     def kept(tag: re.Match[str]) -> str:
@@ -99,6 +107,19 @@ def _flattened(text: str) -> str:
         return tag[0] if is_kept else ""
 
     return _TAG.sub(kept, text)
+
+
+def _changed_inside(text: str, name: str, change: Callable[[str], str]) -> str:
+    """The text with what stands between each start tag of `name` and the end tag after it changed."""
+    folded = text.translate(_LOWER)  # as long as the text, which `lower` may lengthen
+    start, end = f"<{name}", f"</{name}"
+    pieces: list[str] = []
+    at = 0
+    while (begins := folded.find(start, at)) >= 0 and (ends := folded.find(end, begins)) >= 0:
+        opened = folded.find(">", begins, ends) + 1 or ends
+        pieces += (text[at:opened], change(text[opened:ends]))
+        at = ends
+    return "".join((*pieces, text[at:])) if pieces else text
 
 
 def _declared_charset(data: bytes) -> str:

@@ -172,13 +172,10 @@ class _MarkdownReader:
             self._end()
 
     def _heading(self, level: int, text: str) -> None:
-        anchors: list[str] = []
         text, explicit = _explicit_id(text)
-        if explicit:
-            anchors.append(explicit)
         plain = without_links(without_tags(text)).replace("`", "").replace("**", "").strip()
-        anchors.append(unique_slug(plain, self._slugs))
-        self.outline.heading(level, plain, anchors)
+        # A heading with an id of its own has no other: renderers that do not know such ids are rare.
+        self.outline.heading(level, plain, [explicit or unique_slug(plain, self._slugs)])
 
     def _end(self) -> None:
         if self._open:

@@ -63,6 +63,15 @@ class CrawlAddress:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedAddresses:
+    """How many addresses were passed over for one reason, and the first of them."""
+
+    reason: str
+    count: int
+    first_url: str
+
+
 class DocsChunkRow(NamedTuple):
     """A chunk to be written. It comes from another process: named tuples are pickled several times faster."""
 
@@ -259,6 +268,9 @@ class Sources(Protocol):
 
     def count_reason(self, source_id: str, reason: str) -> int:
         """How many addresses were settled with that very reason."""
+
+    def skipped_because(self, source_id: str, most: int) -> list[SkippedAddresses]:
+        """Why addresses were passed over, the commonest reasons first."""
 
     def first_reason(self, source_id: str) -> str:
         """Why the first address, failures before others, gave no page; empty when no address says."""

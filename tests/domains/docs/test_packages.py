@@ -342,6 +342,38 @@ def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_pub
     assert find_definition("arrays.helper", tmp_path, parser=parser) is None
 
 
+def test_all_that_is_taken_from_a_module_is_what_it_lists(tmp_path: Path, parser: GuardedParser) -> None:
+    module = 'def send(a):\n    """Sends."""\n\nclass Stream: ...\n'
+    files = {
+        "mails/__init__.py": "from ._lists import *\nfrom ._grows import *\n",
+        "mails/_lists.py": f"__all__ = ['send']\n{module}",
+        "mails/_grows.py": "__all__ = ['one']\n__all__ += others()\ndef one(): ...\ndef two(): ...\n",
+    }
+    install(tmp_path, files, name="mails", version="1")
+    known = [find_definition(f"mails.{name}", tmp_path, parser=parser) for name in ("send", "one", "two")]
+    assert None not in known
+    assert find_definition("mails.Stream", tmp_path, parser=parser) is None
+
+
+def test_a_question_is_answered_by_prose_before_declarations_without_a_word_and_a_name_by_its_declaration(
+    desk: Desk,
+) -> None:
+    npm_install(
+        desk.root,
+        "kit",
+        {"version": "1.0.0", "types": "./index.d.ts"},
+        {
+            "README.md": "# Kit\n\n## Cancellation\n\nYou can stop what was begun: pass a signal to cancel a request.",
+            "index.d.ts": "export interface Canceler {\n  (request: Request): void;\n}\n"
+            "export interface CancelRequest {\n  request: string;\n  cancel: Canceler;\n}\n",
+        },
+    )
+    desk.add("npm:kit", name="kit")
+    assert desk.search("how do I cancel a request that was begun")[0].citation == "npm:kit@1.0.0/README.md#cancellation"
+    assert desk.search("CancelRequest")[0].citation == "npm:kit@1.0.0/index.d.ts#CancelRequest"
+    assert desk.search("cancel request")[0].citation == "npm:kit@1.0.0/index.d.ts#CancelRequest"
+
+
 def defined(desk: Desk, *names: str) -> list[str]:
     """Those of the names for which a definition is among the first answers."""
     return [

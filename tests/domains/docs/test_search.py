@@ -25,6 +25,7 @@ from deltos.text.words import Words
 
 if TYPE_CHECKING:
     from tests.domains.docs.conftest import Desk
+    from tests.loopback import Site
 
 CANDIDATE = CandidateChunk(
     chunk_id=1,
@@ -329,3 +330,10 @@ def test_without_a_model_words_search_alone(desk: Desk) -> None:
     docs = open_docs(desk.store)
     assert docs.search.search(DocsRequest("quokka")).note == ""
     assert len(docs.search.search(DocsRequest("quokka")).passages) == 1
+
+
+def test_a_source_that_may_bring_apis_is_named_while_it_is_not_read(desk: Desk, site: Site) -> None:
+    desk.begin(f"{site.url}/manual/", "handbook")
+    found = desk.docs.search.search(DocsRequest("refunds", types=("endpoint",)))
+    assert not found.passages
+    assert "handbook was not read to its end" in found.note

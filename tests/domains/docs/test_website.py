@@ -229,6 +229,27 @@ def test_an_api_description_met_on_the_way_goes_to_the_apis(desk: Desk, site: Si
     assert (status.state, status.pages_skipped) == ("READY", 2)
 
 
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        ("", 'window.ui=SwaggerUIBundle({url:"spec.yaml",dom_id:"#swagger-ui"})'),
+        ("swagger-initializer.js", 'window.ui = SwaggerUIBundle({ url: "/elsewhere/spec.yaml" });'),
+    ],
+)
+def test_a_page_that_a_script_fills_from_an_api_description_leads_to_it(
+    desk: Desk, site: Site, script: str, text: str
+) -> None:
+    shown = f"<script src='{script}'></script>" if script else f"<script>{text}</script>"
+    site.html("/ui/", f"<html><body><div id='swagger-ui'></div>{shown}</body></html>")
+    site.text("/ui/swagger-initializer.js", text, "text/javascript")
+    for place in ("/ui/spec.yaml", "/elsewhere/spec.yaml"):
+        site.text(place, "openapi: 3.1.0", "text/plain")
+    status = desk.add(f"{site.url}/ui/")
+    assert list(desk.descriptions.added) == ["spec"]
+    assert (status.state, status.reason) == ("READY", "no pages; it brought spec")
+    assert {each.reason for each in status.skipped} >= {"it shows an API description, which is read instead"}
+
+
 def test_hostile_pages_are_counted_and_the_rest_is_indexed(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "bomb.html", "cut.html", "latin.html", "mess.html", "circle.html"))
     site.pages["/bomb.html"] = Page(

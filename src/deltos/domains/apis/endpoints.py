@@ -9,7 +9,7 @@ from deltos.budget import characters_for, cut
 from deltos.confinement import shown_path, told
 from deltos.domains.apis.library import ApiLibrary, api_of, near_names, place_of, tags_of
 from deltos.domains.apis.prose import is_parameter_segment, one_line
-from deltos.domains.apis.render import OPERATION_CHARACTERS, fence, operation_line, render_operation
+from deltos.domains.apis.render import fence, operation_line, render_operation
 from deltos.errors import NotFound
 from deltos.text.counts import counted
 from deltos.tool import Answer
@@ -151,7 +151,7 @@ def _whole(
     api = api_of(row)
     resolve = library.resolver(row.id)
     citation = shown_path(place_of(api), project_root) if project_root else told(place_of(api))
-    room = min(OPERATION_CHARACTERS, (characters - _HEADER_CHARACTERS) // len(chosen) - 2)
+    room = (characters - _HEADER_CHARACTERS) // len(chosen) - 2
     shown = [
         render_operation(library.operation(unit), api.overview, resolve, citation=citation, characters=room)
         for unit in chosen

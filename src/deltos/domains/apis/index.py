@@ -21,15 +21,17 @@ from deltos.domains.apis.source import Fetched, fetched_document, find_documents
 from deltos.errors import BadArgument, DeltosError, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
+from deltos.progress import Silent
 from deltos.store.apis import ApiRow, UnreadRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from deltos.domains.apis.document import ApiDocument, ReadDocument
     from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
+    from deltos.progress import Progress
     from deltos.store.apis import ApiDescriptions
 
 _SAYS_NOTHING = frozenset(
@@ -175,7 +177,8 @@ class _SourceReading:
         while True:
             others = (text for text in neighbours.values() if isinstance(text, bytes))
             content = (*(each.data for each in documents), *others)
-            result = self.parser.run(prepare, raw, neighbours, rounds >= MAX_ROUNDS, content=content)
+            is_last = rounds >= MAX_ROUNDS
+            result = self.parser.run(prepare, raw, neighbours, is_last, content=content)
             if isinstance(result, PreparedDocuments):
                 return result
             is_more = _read_wanted(documents, result.wanted, neighbours, deadline)
@@ -194,7 +197,13 @@ class ApiIndexer:
         self._clock = clock
 
     def add(
-        self, location: str, name: str = "", *, root: Path | None = None, brought_by: Bringer | None = None
+        self,
+        location: str,
+        name: str = "",
+        *,
+        root: Path | None = None,
+        brought_by: Bringer | None = None,
+        progress: Progress | None = None,
     ) -> AddReport:
         """Index every description at `location`; raises when there is none that can be read.
 
@@ -205,7 +214,7 @@ class ApiIndexer:
         if brought_by is None:
             self._refuse_taken(source_name, location)
         documents = find_documents(location, network=self._network, parser=self._parser, root=root)
-        return self._add_documents(documents, location, source_name, brought_by)
+        return self._add_documents(documents, location, source_name, brought_by, progress or Silent())
 
     def add_found(
         self,
@@ -230,19 +239,25 @@ class ApiIndexer:
             citation = url if is_address(url) else Path(url).name
             document = replace(document, citation=citation, read=read)
         documents = [document]
-        return self._add_documents(documents, url, source_name, brought_by)
+        return self._add_documents(documents, url, source_name, brought_by, Silent())
 
     def _add_documents(
-        self, documents: Iterable[ApiDocument], location: str, source_name: str, brought_by: Bringer | None
+        self,
+        documents: Iterable[ApiDocument],
+        location: str,
+        source_name: str,
+        brought_by: Bringer | None,
+        progress: Progress,
     ) -> AddReport:
         read_at = self._clock()  # before: what changes meanwhile is read again
-        reading = self._read(documents)
+        reading = self._read(_told(documents, progress))
         readings = reading.useful()
         if not readings:
             raise reading.error()
         self._record_unread(location, reading.failures)
         apis = []
-        for each in readings:
+        for number, each in enumerate(readings):
+            progress.report(number, len(readings), "APIs stored")
             alone = len(readings) == 1
             if brought_by is None:
                 api_name, warnings = self._choose_name(each, source_name, location, alone=alone)
@@ -415,6 +430,13 @@ class ApiIndexer:
             note = f"It was read anew, but not compared with what was known: {exc}"
             return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
+
+
+def _told(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
+    """The documents, each told to who waits for them; that there is one more is all that is known of their number."""
+    for number, document in enumerate(documents, 1):
+        progress.report(number, number + 1, "descriptions found")
+        yield document
 
 
 def _read_wanted(

@@ -226,7 +226,7 @@ def _reader(position: int, neighbours: Neighbours, missing: list[Wanted]) -> Rea
             return found
         if found is None:
             missing.append(Wanted(position, (path,)))
-        raise SourceError(found or "not read")
+        raise SourceError(found or "too many documents refer on to one another")
 
     return read
 

@@ -38,6 +38,7 @@ CHANGES_LISTED = 100
 DETAILS = (
     Detail(depth=4, description_characters=200, lines=400),
     Detail(depth=3, description_characters=140, lines=160),
+    Detail(depth=3, description_characters=60, lines=140),
     Detail(depth=2, description_characters=100, lines=90),
     Detail(depth=2, description_characters=60, lines=60),
     Detail(depth=1, description_characters=60, lines=45),
@@ -46,7 +47,7 @@ DETAILS = (
     Detail(depth=1, description_characters=0, lines=10),
     Detail(depth=1, description_characters=0, lines=4),
 )
-_DESCRIPTION_CHARACTERS = (4_000, 2_000, 1_200, 800, 600, 500, 300, 200, 100)
+_DESCRIPTION_CHARACTERS = (4_000, 2_000, 1_600, 1_200, 800, 600, 500, 300, 200, 100)
 _EXAMPLE_SHARE = 0.7
 _LEFT_OUT = "… and "
 _READ_CHARACTERS = 10_000

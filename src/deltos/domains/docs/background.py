@@ -130,6 +130,7 @@ class Crawls:
             Crawl(
                 source, crawl, origin, parser=parser, store=self.store, index=self.index, logbook=logbook,
                 stopping=self._stop.is_set, clock=self.clock, report=report,
+                brought=lambda: self.opener.apis.brought_by(source.id),
             ).run()  # fmt: skip
         finally:
             logbook.close()

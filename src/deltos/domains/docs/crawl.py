@@ -17,7 +17,7 @@ from deltos.store.documents import Batch, CrawlAddress
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from deltos.domains.docs.model import Origin
     from deltos.domains.docs.readers import Outcome
@@ -32,6 +32,7 @@ _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _MOST_COUNTED = 100_000
 _NO_TEXT = "the page has no text"
+_APIS_NAMED = 5
 _LONGEST_NAP_SECONDS = 0.5  # how long a stop request can go unnoticed
 
 
@@ -141,8 +142,10 @@ class Crawl:
         stopping: Callable[[], bool],
         clock: Clock,
         report: Callable[[], None] = lambda: None,
+        brought: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._source = source
+        self._brought = brought
         self._crawl = crawl
         self._origin = origin
         self._parser = parser
@@ -285,6 +288,11 @@ class Crawl:
     def _finish(self) -> None:
         counts = self._store.address_counts(self._source.id)
         if not counts.get("done") and not counts.get("unchanged"):
+            if not self._known and not {"failed", "missing"} & counts.keys() and (apis := self._brought()):
+                told = f"no pages; it brought {', '.join(apis[:_APIS_NAMED])}"
+                more = f" and {len(apis) - _APIS_NAMED} more" if len(apis) > _APIS_NAMED else ""
+                self._index.publish(self._source.id, self._crawl.generation, told + more, now=self._clock.now())
+                return
             reason = self._store.first_reason(self._source.id) or "no readable page was found"
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", reason, self._clock.now())

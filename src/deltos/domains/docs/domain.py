@@ -43,6 +43,12 @@ class Docs:
     search: DocsSearch
     apis: ApiCatalog
 
+    def api_named(self, name: str) -> str:
+        """The API that is meant when no documentation source is called so; empty when there is none either."""
+        if self.library.knows(name):
+            return ""
+        return next((api for api in self.apis.names() if api.lower() == name.strip().lower()), "")
+
 
 @dataclass(frozen=True, slots=True)
 class _Turn:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
@@ -126,7 +126,8 @@ class Folder:
 
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
-            return Skipped(self._apis.add(self._found(path, data)))
+            self._apis.add(self._found(path, data))
+            return Skipped(IS_API)
         return Skipped(NO_DOCUMENT)
 
     def _found(self, path: Path, data: bytes) -> FoundDescription:

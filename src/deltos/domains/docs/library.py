@@ -65,6 +65,7 @@ _READ_SECONDS = 20.0  # how long a question waits for a package that is read for
 CHANGES_SECONDS = 5.0  # and for what changed in local folders
 _COMPARE_SECONDS = 1.0  # how long all folders of a question are compared with the disk
 _NAMES_SHOWN = 5
+_SKIPPED_SHOWN = 10  # reasons for which addresses were passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +402,11 @@ class Library:
         unread = set(self._store.open_crawls())
         return (*notes, *self._unread_notes([source for source in sources if source.id in unread]))
 
+    def unread(self) -> list[SourceRow]:
+        """The sources that are not read to their end."""
+        ids = set(self._store.open_crawls())
+        return [source for source in self.sources() if source.id in ids] if ids else []
+
     def _read_changes(self, folders: Sequence[SourceRow]) -> list[str]:
         """Read the folders that differ from the index; what could not be compared or read."""
         compared_by = time.monotonic() + _COMPARE_SECONDS
@@ -592,6 +598,7 @@ class Library:
             pages_queued=queued,
             pages_unchanged=counts.get("unchanged", 0),
             pages_skipped=counts.get("skipped", 0),
+            skipped=tuple(self._store.skipped_because(source.id, _SKIPPED_SHOWN)) if "skipped" in counts else (),
             pages=totals.pages,
             chunks=totals.chunks,
             failures=failures,

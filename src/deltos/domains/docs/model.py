@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from deltos.guarded import Task
-    from deltos.store.documents import CrawlAddress, KnownPage, PageRow, SourceRow
+    from deltos.store.documents import CrawlAddress, KnownPage, PageRow, SkippedAddresses, SourceRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,9 @@ class Origin(Protocol):
 
     def close(self) -> None:
         """Let go of connections."""
+
+
+IS_API = "an API description, listed by list_apis"  # why it is no page
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +210,7 @@ class SourceStatus:
     pages_queued: int
     pages_unchanged: int
     pages_skipped: int
+    skipped: tuple[SkippedAddresses, ...]
     pages: int
     chunks: int
     failures: tuple[CrawlAddress, ...]

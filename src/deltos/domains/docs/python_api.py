@@ -140,6 +140,26 @@ def _listed(tree: ast.Module) -> set[str]:
     return found
 
 
+def _wholly_listed(tree: ast.Module) -> set[str] | None:
+    """All names of `__all__`; None where there is none, or not all of it is written there."""
+    mentions = sum(_is_list_of_names(node) for node in ast.walk(tree))
+    given = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and _is_list_of_names(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+    ]
+    value = given[0] if len(given) == mentions == 1 else None
+    if not isinstance(value, ast.List | ast.Tuple):
+        return None
+    names = {each.value for each in value.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    return names if len(names) == len(value.elts) else None
+
+
+def _is_list_of_names(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "__all__"
+
+
 def _origin(node: ast.ImportFrom, package: str) -> str:
     """The full name of the module that is imported from."""
     if not node.level:
@@ -174,9 +194,11 @@ class _Writer:
         self.outline = Outline()
         self._module = module
         self._lines = lines
+        self._starred: set[str] | None = None  # what `import *` takes; all names where the module does not say
 
     def module(self, tree: ast.Module) -> None:
         """The module itself, then what it defines."""
+        self._starred = _wholly_listed(tree)
         self.outline.heading(1, self._module.title, [self._module.name])
         self._docstring(tree)
         written: set[str] = set()
@@ -196,7 +218,7 @@ class _Writer:
         exports = self._module.exports
         if name in exports:
             return exports[name]
-        if "*" in exports:
+        if "*" in exports and (self._starred is None or name in self._starred):
             return exports["*"].removesuffix("*") + name
         return f"{self._module.name}.{name}" if self._module.is_public else ""
 

@@ -162,6 +162,7 @@ def render_status(status: SourceStatus, *, project_root: Path, token_budget: int
         f"rate: {status.rate:.1f} pages/s" + _time_left(status.seconds_left),
     ]
     failures = [f"- {shown_path(address.url, project_root)}: {address.reason}" for address in status.failures]
+    lines += _skipped(status, project_root)
     fitted = fit(failures, characters=characters_for(token_budget) - sum(map(len, lines)) - 200)
     shown = fitted.pieces[:_MOST_FAILURES]
     if len(shown) < len(failures):
@@ -178,6 +179,22 @@ def _page_counts(status: SourceStatus) -> str:
         f"pages: {status.pages_done} done, {status.pages_queued} queued, {status.pages_unchanged} unchanged,"
         f" {status.pages_skipped} skipped, {len(status.failures)} failed"
     )
+
+
+def _skipped(status: SourceStatus, project_root: Path) -> Iterator[str]:
+    """Why addresses were passed over, each reason with its number and the first address."""
+    if not status.skipped:
+        return
+    yield "skipped:"
+    for each in status.skipped:
+        more = f" and {each.count - 1:,} more" if each.count > 1 else ""
+        yield f"- {shown_path(each.first_url, project_root)}{more}: {_first_line(each.reason)}"
+    if (rest := status.pages_skipped - sum(each.count for each in status.skipped)) > 0:
+        yield f"- {rest:,} more, for other reasons"
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
 
 
 def render_added(

@@ -23,7 +23,7 @@ from deltos.domains.docs.folder import (
     unread_manual,
     with_includes,
 )
-from deltos.domains.docs.model import FoundDescription, PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import IS_API, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import Cancelled, NotFound, NothingToIndex, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, SKIPPED_FOLDERS, check_unmoved
@@ -191,7 +191,8 @@ class GitRepository:
             place = f"{source.url}/{path}@{source.version}" if self.is_local else url
             name, read = PurePosixPath(path).stem, partial(self._beside, path)
             found = FoundDescription(name, place, source.version, data, source.id, source.name, read)
-            return Skipped(self._apis.add(found))
+            self._apis.add(found)
+            return Skipped(IS_API)
         return Skipped(NO_DOCUMENT)
 
     def _beside(self, path: str, relative: str) -> bytes:

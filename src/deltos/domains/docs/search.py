@@ -41,6 +41,8 @@ COUNTED_CANDIDATES = 100
 # and none of the 25 that have one.
 WEAK_CONFIDENCE = 0.4
 _NAMES_SHOWN = 3
+# Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
+_BARE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,15 @@ class DocsSearch:
     def search(self, question: DocsRequest) -> DocsResults:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
-        freshness = [*self._library.freshen(self._sources(question)), *self._fresh_descriptions(question)]
-        descriptions = self._descriptions(question)  # likewise: those that a search itself makes would not be seen
+        asked = self._sources(question)
+        reading = self._library.unread() if question.with_apis and not asked else []  # they may bring APIs
+        freshness = [*self._library.freshen(asked or reading)]
+        try:
+            freshness += self._fresh_descriptions(question)
+            descriptions = self._descriptions(question)  # likewise: those that a search itself makes would not be seen
+        except NotFound as exc:
+            names = ", ".join(source.name for source in self._library.unread())
+            raise NotFound(exc.message, hint=f"Still being read: {names}. Ask again." if names else exc.hint) from exc
         with self._store.snapshot():
             sources = self._sources(question)
             ids = [source.id for source in sources]
@@ -168,11 +177,12 @@ class DocsSearch:
         for chunk in shown:
             cited = _agreeing(chunk, self._best_first(chunk.anchors, wanted))
             found_as = ranked[chunk.id]
-            passage = _passage(cited, found_as.score, found_as.confidence, is_near=found_as.is_near)
+            score = found_as.score - (_BARE if _only_declares(chunk.text, found_as.candidate, found.asked) else 0.0)
+            passage = _passage(cited, score, found_as.confidence, is_near=found_as.is_near)
             known = texts.get(chunk.text)
             if known is None or _is_older(known, passage):  # what two versions say is cited from the newer one
                 texts[chunk.text] = passage
-        return list(texts.values())
+        return sorted(texts.values(), key=lambda passage: -passage.score)
 
     def _with_what_follows(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
         """Passages with where their sections go on; those that were cut off before a list say nothing of it."""
@@ -357,6 +367,24 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
         if passage is not None:
             merged.setdefault(passage.text, passage)
     return list(merged.values())
+
+
+def _only_declares(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
+    """Whether a passage is a declaration without a word about it, and the question more than its name."""
+    if not candidate.is_definition or asked.identifiers or not _is_code_alone(text):
+        return False
+    return not asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
+
+
+def _is_code_alone(text: str) -> bool:
+    """Whether a text has nothing but listings, and headings between them."""
+    is_inside = False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            is_inside = not is_inside
+        elif not is_inside and line and not line.startswith("#"):
+            return False
+    return text.startswith("```")
 
 
 def _agreeing(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:

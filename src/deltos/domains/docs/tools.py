@@ -114,7 +114,7 @@ class DocsTools:
     def remove_source(self, call: Call) -> Answer:
         """Remove a source, of one version or of all; a running crawl of it stops."""
         name, version = call.text("source"), call.text("version")
-        if api := self._api_named(name):
+        if api := self.docs.api_named(name):
             return Answer(self.docs.apis.remove(api))
         removed = self._library.remove(name, version)
         left = [known for known in self._library.sources() if known.name == removed[0].source.name]
@@ -123,7 +123,7 @@ class DocsTools:
     def crawl_status(self, call: Call) -> Answer:
         """How far the crawl of a source is, of one version or of each."""
         name, version = call.text("source"), call.text("version")
-        if api := self._api_named(name):
+        if api := self.docs.api_named(name):
             return Answer(f"{self.docs.apis.names()[api]}. It is read at once, not crawled.")
         meant = self._library.meant(name, version)
         root = call.session.project_root()
@@ -138,7 +138,7 @@ class DocsTools:
     def recrawl_source(self, call: Call) -> Answer:
         """Crawl a source again in the background, of one version or of each."""
         name, version = call.text("source"), call.text("version")
-        if api := self._api_named(name):
+        if api := self.docs.api_named(name):
             return Answer(self.docs.apis.refresh(api))
         meant = self._library.meant(name, version)
         lines = [self._recrawled(source, call, is_alone=len(meant) == 1) for source in meant]
@@ -160,12 +160,6 @@ class DocsTools:
             return f"Going on with the crawl of {shown}.{said}"
         kind = "full" if call.flag("full") else "incremental"
         return f"Recrawling {shown}, {kind}. The old index serves until the new one is whole.{said}"
-
-    def _api_named(self, name: str) -> str:
-        """The API that is meant when no documentation source is called so; empty when there is none either."""
-        if self._library.knows(name):
-            return ""
-        return next((api for api in self.docs.apis.names() if api.lower() == name.strip().lower()), "")
 
 
 def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:

@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.api_page import description_addresses
+from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, text_of
 from deltos.domains.docs.rendering import CrawledSite
 from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
@@ -43,6 +44,7 @@ _MOST_QUERIES_PER_PATH = 30  # calendars and filters generate addresses without 
 _MOST_SITEMAPS = 50
 _RULES_PAUSE_SECONDS = 0.2  # until another thread has read robots.txt
 GONE = frozenset((404, 410))
+_SHOWS_API = "it shows an API description, which is read instead"
 NEEDS_BROWSER = "needs a browser: it has no text before its scripts run; add the source anew with browser (--browser)"
 _LONGEST_NOTICE = 300  # characters of "please enable JavaScript"
 _NEEDS = ("enable", "require", "need", "turn on", "turned off", "disabled", "without javascript")
@@ -78,6 +80,7 @@ class Website:
         self._pace = Pace(clock)
         self._asking: set[str] = set()
         self._queries: Counter[str] = Counter()
+        self._may_name_apis: set[str] = set()
         self._resolved: SiteScope | None = None
         self._resolving = threading.Lock()
 
@@ -188,7 +191,7 @@ class Website:
                 f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ()
             )
         form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
-        if form is None or response.media_type.endswith(("json", "yaml")):
+        if form is None or response.media_type.endswith(("json", "yaml")) or url in self._may_name_apis:
             return self._not_a_page(url, response)
         raw = RawPage(response.body, form, response.url, response.charset)
         task = Task(read_web_page, (self._scope, address.url, raw), (raw.data,))
@@ -209,6 +212,8 @@ class Website:
             return Skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
         if page.asks_not_to_index and address.depth > 0:
             return Skipped("the page asks not to be indexed", leads_to)
+        if page.is_filled_by_script and not self._source.auth and (shown := self._shown_by(address.url, response)):
+            return Skipped(_SHOWS_API, (*leads_to, *shown))
         if page.is_filled_by_script and self._rendering is None:
             return Skipped(NEEDS_BROWSER, leads_to)
         rows = (
@@ -224,8 +229,17 @@ class Website:
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             source = self._source
             found = FoundDescription(name, url, source.version, response.body, source.id, source.name)
-            return Skipped(self._apis.add(found))
-        return Skipped(f"not text ({response.media_type or 'unknown type'})")
+            self._apis.add(found)
+            return Skipped(IS_API)
+        # A page of Swagger UI names a script, and that the description.
+        named = self._shown_by(url, response) if url in self._may_name_apis else ()
+        return Skipped(f"not text ({response.media_type or 'unknown type'})", tuple(named))
+
+    def _shown_by(self, url: str, response: HttpResponse) -> list[str]:
+        """Where the API description lies that a page only shows, or the script that says so; none on another host."""
+        named = description_addresses(response.body, url)
+        self._may_name_apis.update(named)
+        return named
 
     def _few_queries(self, url: str) -> bool:
         """Whether an address is worth asking for: a path with endless queries is given up on."""

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from deltos.digest import sha256
-from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SourceRow
+from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAddresses, SourceRow
 from deltos.store.postgres.database import Database, Migration
 
 if TYPE_CHECKING:
@@ -202,6 +202,14 @@ class PostgresSources:
             "SELECT count(*) FROM docs_address WHERE source_id = %s AND reason = %s", (source_id, reason)
         )
         return int(count)
+
+    def skipped_because(self, source_id: str, most: int) -> list[SkippedAddresses]:
+        rows = self.database.query(
+            "SELECT reason, count(*), min(url) FROM docs_address WHERE source_id = %s AND state = 'skipped'"
+            " GROUP BY reason ORDER BY count(*) DESC, min(url) LIMIT %s",
+            (source_id, most),
+        )
+        return [SkippedAddresses(*row) for row in rows]
 
     def first_reason(self, source_id: str) -> str:
         rows = self.database.query(

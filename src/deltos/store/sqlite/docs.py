@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SourceRow
+from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SkippedAddresses, SourceRow
 from deltos.store.sqlite.database import Database, Migration
 from deltos.store.sqlite.lock import try_noted_lock
 
@@ -214,6 +214,14 @@ class SqliteSources:
             "SELECT COUNT(*) FROM docs_place WHERE source_id = ? AND reason = ?", (source_id, reason)
         )
         return int(row.fetchone()[0])
+
+    def skipped_because(self, source_id: str, most: int) -> list[SkippedAddresses]:
+        rows = self.database.read().execute(
+            "SELECT reason, COUNT(*), MIN(url) FROM docs_place WHERE source_id = ? AND state = 'skipped'"
+            " GROUP BY reason ORDER BY COUNT(*) DESC, MIN(url) LIMIT ?",
+            (source_id, most),
+        )
+        return [SkippedAddresses(*row) for row in rows]
 
     def first_reason(self, source_id: str) -> str:
         row = (
