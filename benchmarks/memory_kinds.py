@@ -92,10 +92,10 @@ def _row(name: str, pairs: Sequence[tuple[Labelled, str]]) -> str:
     either = sum(item.label != NONE for item, _ in told)
     right = sum(measure_right(item, kind) for item, kind in told)
     positives = 0 if name.startswith("told") else sum(item.label != NONE for item, _ in pairs)
-    cells = [len(pairs), len(told)]
+    cells: list[object] = [len(pairs), len(told)]
     for count in (either, right):
         cells += [count, *(f"{count / whole:.3f}" if whole else "-" for whole in (len(told), positives))]
-    return f"{name:22}" + "".join(f"{cell:>11}" for cell in cells)
+    return f"{name:22}" + "".join(f"{cell!s:>11}" for cell in cells)
 
 
 def main() -> None:
