@@ -2,8 +2,9 @@
 
     python -m benchmarks.memory_kinds [--items FILE] [--part open|apart|all] [--wrong]
 
-Right: the kind is the label, or the other one where a second reader would accept it (`also`). Precision is over what
-is told to be either of the two, recall over what is labelled as either.
+Precision: of what is told to be a decision or a preference, how much is one of the two and no ordinary talk; recall: of
+what is one of the two, how much is told. `kind right`: the kind is the label, too, or the other one where a second
+reader would accept it (`also`); a start of a session shows both under one heading.
 """
 
 from __future__ import annotations
@@ -81,17 +82,20 @@ def table(items: Sequence[Labelled], judgements: Sequence[Judgement]) -> list[st
             groups[f"{name} {value}"] = [(item, kind) for item, kind in pairs if getattr(item, name) == value]
     for kind in (DECISION, PREFERENCE):
         groups[f"told {kind}"] = [pair for pair in pairs if pair[1] == kind]
-    lines = [f"{'':22} {'texts':>6} {'told':>6} {'right':>6} {'precision':>10} {'recall':>7}"]
+    heads = ("texts", "told", "either", "precision", "recall", "kind right", "precision", "recall")
+    lines = [" " * 22 + "".join(f"{head:>11}" for head in heads)]
     return lines + [_row(name, group) for name, group in groups.items()]
 
 
 def _row(name: str, pairs: Sequence[tuple[Labelled, str]]) -> str:
     told = [(item, kind) for item, kind in pairs if kind in (DECISION, PREFERENCE)]
+    either = sum(item.label != NONE for item, _ in told)
     right = sum(measure_right(item, kind) for item, kind in told)
-    positives = sum(item.label != NONE for item, _ in pairs)
-    precision = f"{right / len(told):.3f}" if told else "-"
-    recall = f"{right / positives:.3f}" if positives and not name.startswith("told") else "-"
-    return f"{name:22} {len(pairs):>6} {len(told):>6} {right:>6} {precision:>10} {recall:>7}"
+    positives = 0 if name.startswith("told") else sum(item.label != NONE for item, _ in pairs)
+    cells: list[object] = [len(pairs), len(told)]
+    for count in (either, right):
+        cells += [count, *(f"{count / whole:.3f}" if whole else "-" for whole in (len(told), positives))]
+    return f"{name:22}" + "".join(f"{cell!s:>11}" for cell in cells)
 
 
 def main() -> None:
@@ -110,7 +114,7 @@ def main() -> None:
     print(f"{milliseconds:.2f} ms a text")
     if given.wrong and given.part == "open":
         for item, judgement in zip(items, judgements, strict=True):
-            if judgement.kind in (DECISION, PREFERENCE) and not measure_right(item, judgement.kind):
+            if judgement.kind in (DECISION, PREFERENCE) and item.label == NONE:
                 print(f"{judgement.score:.2f} {item.label} told {judgement.kind}: {judgement.sentence[:120]}")
 
 

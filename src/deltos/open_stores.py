@@ -61,9 +61,17 @@ def has_library(home: Path, database: str = "") -> bool:
 
 
 def open_observations(
-    home: Path, database: str = "", standbys: Sequence[str] = (), *, busy_timeout_seconds: float | None = None
+    home: Path,
+    database: str = "",
+    standbys: Sequence[str] = (),
+    *,
+    busy_timeout_seconds: float | None = None,
+    reads_a_copy: bool = True,
 ) -> Observations:
-    """What memory keeps; another writer is waited for so long, or as long as elsewhere. Standbys as for the library."""
+    """What memory keeps; another writer is waited for so long, or as long as elsewhere. Standbys as for the library.
+
+    Where nothing can be written, a copy of the file is read, unless all that is wanted is to keep something.
+    """
     if database:
         with _driver():
             from deltos.store.postgres.memory.reader import PostgresObservations
@@ -75,11 +83,10 @@ def open_observations(
     from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
     from deltos.store.sqlite.memory.reader import SqliteObservations
 
-    # Hooks, which alone are in a hurry, have nothing to read where nothing can be kept.
     return SqliteObservations(
         home / "memory.db",
         busy_timeout_seconds=busy_timeout_seconds or BUSY_TIMEOUT_SECONDS,
-        reads_a_copy=busy_timeout_seconds is None,
+        reads_a_copy=reads_a_copy,
     )
 
 

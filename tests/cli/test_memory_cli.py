@@ -70,6 +70,20 @@ def test_add_search_show(shell: Shell) -> None:
     assert "No observations found" in shell.run("search", "unicorns", code=1)
 
 
+def test_search_is_narrowed_by_kind_time_and_tag(shell: Shell) -> None:
+    [rule] = shell.json("add", "We deploy on Tuesdays #ops", "--kind", "decision")
+    [finding] = shell.json("add", "The deploy job takes nine minutes", "--kind", "finding")
+    assert [row["id"] for row in shell.json("search", "deploy", "--kind", "finding")] == [finding["id"]]
+    assert [row["id"] for row in shell.json("search", "deploy", "--tag", "ops")] == [rule["id"]]
+    assert len(shell.json("search", "deploy", "--since", "yesterday")) == 2
+    assert shell.json("search", "deploy", "--until", "2020-01-01", code=1) == []
+    asked = '{"id": 1, "query": "deploy"}'
+    [answer] = shell.json("search", "--batch", "-", "--kind", "decision", stdin=asked)
+    assert [row["id"] for row in answer["results"]] == [rule["id"]]
+    with pytest.raises(BadArgument, match="Unknown kind"):
+        shell.run("search", "deploy", "--kind", "bogus")
+
+
 def test_add_reads_standard_input(shell: Shell) -> None:
     assert shell.run("add", "-", stdin=b"from a pipe \xff").startswith("Remembered as obs:")
     assert shell.json("search", "pipe")[0]["snippet"] == "from a pipe \ufffd"
@@ -359,6 +373,7 @@ def test_a_home_that_cannot_be_written_is_still_read(shell: Shell, monkeypatch: 
         [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
         shell.run("search", "Tuesdays")  # all is imported before this process may read less
         shell.run("show", added["id"])
+        _hook("SessionStart", {"source": "startup"}, home, project)
         is_root = os.geteuid() == 0
         for path in (Path(folder), project, home, *home.iterdir()):
             path.chmod(0o555)
@@ -368,8 +383,10 @@ def test_a_home_that_cannot_be_written_is_still_read(shell: Shell, monkeypatch: 
             [found] = shell.json("search", "when do we deploy")
             assert found["id"] == added["id"]
             assert "We deploy on Tuesdays" in shell.run("show", added["id"])
-            assert len(shell.json("export")) == 3
+            assert len(shell.json("export")) == 4  # a project, two sessions, an observation
             assert shell.json("stats")[0]["observations"] == 1
+            assert "We deploy on Tuesdays" in _hook("SessionStart", {"source": "startup"}, home, project)
+            assert _hook("SessionStart", {"source": "resume"}, home, project) == ""
             for refused in (["add", "More"], ["forget", added["id"]], ["check"], ["import", "-"]):
                 with pytest.raises(StoreUnwritable, match="Cannot"):
                     shell.run(*refused, stdin='{"text": "x"}')
@@ -379,6 +396,14 @@ def test_a_home_that_cannot_be_written_is_still_read(shell: Shell, monkeypatch: 
             monkeypatch.chdir("/")
             for path in (Path(folder), project, home):
                 path.chmod(0o700)
+
+
+def _hook(event: str, payload: dict[str, str], home: Path, folder: Path) -> str:
+    """What a hook in this process answers."""
+    told = io.StringIO()
+    given = json.dumps({"session_id": "s", "cwd": str(folder), "hook_event_name": event, **payload}).encode()
+    hook.main([event], stdin=io.BytesIO(given), stdout=told, environ={"DELTOS_HOME": str(home)})
+    return told.getvalue()
 
 
 class TestHook:

@@ -12,7 +12,7 @@ import pytest
 from deltos.app import App
 from deltos.cli.main import main
 from deltos.config import Config
-from deltos.errors import BadArgument
+from deltos.errors import BadArgument, NotFound
 from deltos.federation.filters import parse_filters
 from deltos.model import LAST_MOMENT, Filters
 from deltos.text.times import micros
@@ -146,3 +146,9 @@ def test_the_command_line_filters_too(
     monkeypatch.setenv("DELTOS_HOME", str(home))
     assert main(["search", "retry payment", "--kind", "decision", "--project", str(root), "--json"]) == 0
     assert [json.loads(line)["id"].partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["obs"]
+
+
+def test_a_project_that_memory_does_not_know_is_asked_about(desk: Desk) -> None:
+    with pytest.raises(NotFound, match="Memory knows no project shpo") as refused:
+        desk.call("search", query="payment", scope="memory", project_id="shpo")
+    assert refused.value.hint == "Did you mean shop?"

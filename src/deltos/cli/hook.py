@@ -89,7 +89,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     raw = stdin.read(LARGEST_INPUT + 1)
     with ExitStack() as opened:
         return capture_into(
-            lambda: opened.enter_context(_memory(settings)),
+            lambda reads_only: opened.enter_context(_memory(settings, reads_only=reads_only)),
             event_name,
             raw,
             folder=Path.cwd(),
@@ -99,11 +99,13 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 
 
 @contextmanager
-def _memory(settings: HookSettings) -> Iterator[Memory]:
+def _memory(settings: HookSettings, *, reads_only: bool) -> Iterator[Memory]:
     from deltos.domains.memory.memory import Memory
     from deltos.open_stores import open_observations
 
-    store = open_observations(settings.home, settings.database, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
+    store = open_observations(
+        settings.home, settings.database, busy_timeout_seconds=_LONGEST_WAIT_SECONDS, reads_a_copy=reads_only
+    )
     try:
         yield Memory(store)
     finally:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,9 +42,10 @@ from deltos.domains.memory.render import (
 )
 from deltos.domains.memory.transfer import Imported, as_json, export, export_changes, import_lines
 from deltos.errors import BadArgument, NotFound, SourceError
+from deltos.federation.filters import parse_filters
 from deltos.files import given_path
 from deltos.hook_settings import OFF_FILE, HookSettings, off_projects, switched
-from deltos.model import BEHIND_NOTE, NEAR_MARK
+from deltos.model import BEHIND_NOTE, NEAR_MARK, NO_FILTERS
 from deltos.open_stores import open_foreign_tables
 from deltos.store.private import make_private_folder, write_private
 from deltos.text.counts import counted
@@ -53,7 +55,7 @@ from deltos.workspace.identity import identify
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from deltos.cli.command import Run, Subparsers
     from deltos.domains.memory.memory import Memory, ObservationLookup
@@ -114,6 +116,10 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
     search = _verb(verbs, "search", _search, "find observations that answer a question")
     search.add_argument("query", nargs="?", default="")
     add_limit(search, most=_MOST_RESULTS)
+    search.add_argument("--kind", default="", metavar="LIST", help="only observations of these kinds; comma-separated")
+    search.add_argument("--since", default="", metavar="TIME", help="2026-11-16, a moment, or '2 weeks ago'")
+    search.add_argument("--until", default="", metavar="TIME", help="likewise")
+    search.add_argument("--tag", default="", help="only observations with this #tag")
     search.add_argument(
         "--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or from standard input with -'
     )
@@ -190,16 +196,19 @@ def _add(args: argparse.Namespace) -> int:
 def _search(args: argparse.Namespace) -> int:
     with _memory() as memory:
         project_id = _project_id(args, memory)
+        given = {name: getattr(args, name) for name in ("kind", "since", "until", "tag")}
+        filters = parse_filters(**given, now=memory.clock()) if any(given.values()) else NO_FILTERS
+        ask = partial(memory.search, limit=args.limit, filters=filters)
         if args.batch:
-            return _answer_batch(memory, args.batch, project_id, args.limit)
-        found = memory.search(args.query, project_id, limit=args.limit)
+            return _answer_batch(ask, args.batch, project_id)
+        found = ask(args.query, project_id)
     _print_found(args.query, found, as_json_lines=args.json)
     return 0 if found.hits else 1
 
 
-def _answer_batch(memory: Memory, source: str, project_id: str, limit: int) -> int:
+def _answer_batch(ask: Callable[[str, str], MemoryResults], source: str, project_id: str) -> int:
     for item in batch_queries(source):
-        hits = memory.search(item.query, project_id, limit=limit).hits if item.query.strip() else ()
+        hits = ask(item.query, project_id).hits if item.query.strip() else ()
         print_json({"id": item.id, "results": [_result(hit) for hit in hits]})
     return 0
 

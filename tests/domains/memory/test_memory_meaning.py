@@ -68,6 +68,11 @@ def test_nothing_is_shown_where_nothing_is_near(notes: Notes) -> None:
     assert notes.ask("xylophone zebra") == []
 
 
+def test_one_word_that_nobody_wrote_finds_only_what_is_near(notes: Notes) -> None:
+    for name in ("redis", "elasticsearch", "kubernetes"):
+        assert notes.ask(name) == []
+
+
 def test_what_is_forgotten_loses_its_vector_and_gets_it_back(memory: Memory, notes: Notes) -> None:
     before = notes.ask("authentication")
     assert len(vectors(memory)) == 3

@@ -12,7 +12,7 @@ from deltos.domains.memory.anchors import relative_files
 from deltos.domains.memory.events import Action, Happening
 from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import Payload
-from deltos.errors import BadArgument
+from deltos.errors import BadArgument, StoreUnwritable
 from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.text.times import micros
 from deltos.workspace.identity import folder_in_checkout
@@ -42,11 +42,11 @@ def capture(
     settings: HookSettings | None = None,
 ) -> str:
     """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
-    return capture_into(lambda: memory, event_name, raw, folder=folder, identify=identify, settings=settings)
+    return capture_into(lambda _: memory, event_name, raw, folder=folder, identify=identify, settings=settings)
 
 
 def capture_into(
-    open_memory: Callable[[], Memory],
+    open_memory: Callable[[bool], Memory],
     event_name: str,
     raw: bytes,
     *,
@@ -54,7 +54,10 @@ def capture_into(
     identify: Callable[[Path], str],
     settings: HookSettings | None = None,
 ) -> str:
-    """The same with a memory that is opened only when there is something to keep: most calls of tools only look."""
+    """The same with a memory that is opened only when there is something to keep: most calls of tools only look.
+
+    It is told whether one that can only be read will do.
+    """
     event = read_event(event_name, Payload.parse(raw))
     if event is None:
         return ""
@@ -66,20 +69,24 @@ def capture_into(
     origin = ObservationOrigin(project_id, root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
         tokens = CONTEXT_TOKENS if settings is None else settings.context_tokens
-        return _with_context(event, _told_at_start(open_memory(), event, origin, tokens))
+        return _with_context(event, _told_at_start(open_memory(True), event, origin, tokens))
     _keep(open_memory, relative_to(root, event), origin)
     return ""
 
 
 def _told_at_start(memory: Memory, event: Event, origin: ObservationOrigin, tokens: int) -> str:
     """What a session is told; one that goes on, only what it does not know yet."""
-    with memory.store.writing() as writer:
-        project, session = memory.origin_keys(writer, origin)
-        shown_at = writer.note_shown(session, micros(memory.clock()))
-    if not tokens:
-        return ""
     from deltos.domains.memory.context import News, session_context  # deferred: only the start of a session needs it
 
+    try:
+        with memory.store.writing() as writer:
+            project, session = memory.origin_keys(writer, origin)
+            shown_at = writer.note_shown(session, micros(memory.clock()))
+    except StoreUnwritable:
+        # What a session that goes on was told before is not known then: it is told nothing twice.
+        tokens = 0 if event.source in _GOING_ON else tokens
+        known = memory.store.known_identity(origin.project_id, str(origin.root)) or origin.project_id
+        return session_context(memory, memory.project_keys(known), origin.root, tokens=tokens)
     news = News(shown_at, session) if shown_at is not None and event.source in _GOING_ON else None
     return session_context(memory, memory.keys_around(project), origin.root, tokens=tokens, news=news)
 
@@ -104,12 +111,12 @@ def relative_to(root: Path, event: Event) -> Event:
     return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
 
 
-def _keep(open_memory: Callable[[], Memory], event: Event, origin: ObservationOrigin) -> None:
+def _keep(open_memory: Callable[[bool], Memory], event: Event, origin: ObservationOrigin) -> None:
     """One write: the observation if there is one, or the end of the session."""
     draft = admit(event)
     if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
         return
-    memory = open_memory()
+    memory = open_memory(False)
     prepared = None if draft is None else prepare_draft(memory, draft, origin)
     with memory.store.writing() as writer:
         keep_event(memory, writer, event, origin, prepared)

@@ -76,6 +76,7 @@ _ENDINGS = {
     "es": {"amos": "we", "emos": "we", "imos": "we", "ado": "ed", "ada": "ed", "ido": "ed", "ida": "ed"}
     | {"ar": "infinitive", "er": "infinitive", "ir": "infinitive", "s": "s"},
 }
+_OPEN_CLASSES = frozenset("x name code ed ing s ly tech number infinitive".split())
 _CLAUSE_MARKS = "，。、；："
 _MOST_CLAUSES = 4
 _CJK_ENDS = "。！!.… "
@@ -88,7 +89,7 @@ _CONTEXT = frozenset(
 
 
 class Judgement(NamedTuple):
-    """What a text is, how sure that is (0 to 1), and the sentence that says it."""
+    """What a text is, how sure it is that it is no ordinary talk (0 to 1), and the sentence that says it."""
 
     kind: str
     score: float
@@ -143,11 +144,13 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
     model = _model()
     best = Judgement(NEITHER, 0.0, "")
     for sentence in sentences_of(text, is_agent=is_agent):
-        for kind, score in zip((DECISION, PREFERENCE), _probabilities(model, sentence.features), strict=True):
+        decision, preference = _probabilities(model, sentence.features)
+        kind, score = DECISION if decision >= preference else PREFERENCE, decision + preference
+        if sentence.form and score < model.sure:
             # Weights learned from texts that are hard to tell apart think little of the plainest ones.
-            least = model.sure if kind == sentence.form else 0.0
-            if max(score, least) > best.score:
-                best = Judgement(kind, max(score, least), sentence.text)
+            kind, score = sentence.form, model.sure
+        if score > best.score:
+            best = Judgement(kind, score, sentence.text)
     if best.score >= model.sure:
         return best
     return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
@@ -402,6 +405,7 @@ def _features_of_words(sentence: str, language: str, lexicon: _Lexicon) -> set[s
 def _form(tokens: "Sequence[str]", language: str, tags: "Mapping[str, str]") -> set[str]:
     """Who does what in which mood, and with which kinds of words a sentence begins and ends."""
     kinds = [_tag(token, language, tags, is_first=at == 0) for at, token in enumerate(tokens)]
+    spoken = _closed_words(tokens, kinds)
     while kinds and kinds[-1] in (".", "!"):
         kinds.pop()
     row = ["^", *kinds, "$"]
@@ -412,12 +416,19 @@ def _form(tokens: "Sequence[str]", language: str, tags: "Mapping[str, str]") -> 
         *(f"/{kind}" for kind in kinds),
         *(f"/{' '.join(row[:length])}" for length in (2, 3, 4)),
         *(f"/{' '.join(row[-length:])}" for length in (2, 3)),
+        *(f"/{language} {' '.join(pair)}" for pair in pairwise(spoken)),
         f"/subject {subject}",
         f"/verb {verb}",
         f"/subject {subject} verb {verb}",
         *(("tech",) if named else ()),
         *(("tech2",) if named > 1 else ()),
     }
+
+
+def _closed_words(tokens: "Sequence[str]", kinds: "Sequence[str]") -> "list[str]":
+    """A sentence as its small words in their order; what belongs to an open class stands for its class."""
+    spoken = (kind if kind in _OPEN_CLASSES else token.lower() for token, kind in zip(tokens, kinds, strict=True))
+    return ["^", *spoken, "$"]
 
 
 def _tag(token: str, language: str, tags: "Mapping[str, str]", *, is_first: bool) -> str:

@@ -44,7 +44,10 @@ _SECOND_STAGE = 150  # of these, those whose rows are read
 _DATED_PLACES = 200
 _NEAREST = 50  # candidates by meaning
 _LEAST_SIMILARITY = 0.1  # below that, nothing of the question is meant
-_LEAST_BESIDE_ALL_WORDS = 0.3  # where an observation has every word of the question, others have to mean much the same
+# Where an observation has every word of the question, others have to mean much the same; and one word, which may be a
+# name that nobody has written yet, is a little like everything.
+_LEAST_BESIDE_ALL_WORDS = 0.3
+_LEAST_FOR_ONE_WORD = 0.25
 # Where the best observation lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.7
 
@@ -244,13 +247,20 @@ def search(
         )
         for sketch in sketches.values()
     }
-    least = _LEAST_SIMILARITY if matches.lacks_words() else _LEAST_BESIDE_ALL_WORDS
+    least = _least_similarity(question, matches)
     speaking = {place: row for place, row in rows.items() if matches.bits.get(place) or _speaks(row, least)}
     answering = _ranked(speaking, matches)
     if not question.asks_for_former:
         answering = _newest_measurement_first(answering, sketches.values())
     hits = _hits(store, answering[:limit], question, _wordless(near_words, words))
     return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
+
+
+def _least_similarity(question: MemoryQuery, matches: _Matches) -> float:
+    """How near in meaning an observation without a word of the question has to be."""
+    if not matches.lacks_words():
+        return _LEAST_BESIDE_ALL_WORDS
+    return _LEAST_FOR_ONE_WORD if len(question.terms) == 1 else _LEAST_SIMILARITY
 
 
 def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedPlace]:

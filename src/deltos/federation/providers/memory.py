@@ -59,8 +59,8 @@ class MemoryProvider:
             return [self._domains.remembered_project(asked.root).project_id]
         try:
             repositories = selected(self._domains.projects, asked).repositories
-        except BadRequest:  # memory knows projects that are no folder here
-            return [asked.project_id]
+        except BadRequest:  # memory knows projects that are no folder here, and asks which one was meant
+            return [memory.expect_project(asked.project_id)]
         return list(dict.fromkeys(memory.as_known(each.index.project).project_id for each in repositories))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:

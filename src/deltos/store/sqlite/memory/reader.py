@@ -52,7 +52,7 @@ class SqliteObservations:
         except StoreUnwritable as exc:
             if not reads_a_copy or not path.is_file():
                 raise
-            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred: hooks never do
+            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred: hooks seldom do
 
             self._copy = ReadableCopy(path, exc)
             self.database = self._opened(self._copy.path)
