@@ -130,13 +130,10 @@ def _snippet(hit: Hit, terms: Terms) -> str:
     """The words around what was asked; where the title is how a longer text begins, or says its first line, of what
     comes after it."""
     if hit.kind == "commit":
-        subject, _, rest = hit.text.partition("
-")
+        subject, _, rest = hit.text.partition("\n")
         if subject and subject in hit.title:
             return snippet(rest, terms) if rest.strip() else ""
-    text = "
-".join(map(_without_signs, hit.text.split("
-"))) if hit.source == "code" else hit.text
+    text = "\n".join(map(_without_signs, hit.text.split("\n"))) if hit.source == "code" else hit.text
     whole = snippet(text, terms)
     flat = " ".join(text.split())
     begins = hit.title.removesuffix("…").rstrip()
