@@ -502,3 +502,30 @@ def test_a_path_of_rust_through_an_unknown_type_means_members_of_types_of_its_na
     ).resolve()
     possible = {(edge.line, edge.target_key) for edge in resolved["src/used.rs"].edges if not edge.certain}
     assert possible == {(2, "Builder"), (2, "Builder.new"), (5, "Empty"), (6, "Rt"), (6, "new")}
+
+
+def test_java_switches_name_constants_of_the_enum_or_numbers() -> None:
+    check_files(
+        {
+            "a/T.java": "package a;\npublic enum T { ALIVE, READY }\n",
+            "a/U.java": """package a;
+
+class U {
+  static final int ONE = 1;
+  T make() { return T.ALIVE; } // -> T, T.ALIVE
+  int f(T t, int n) { // -> T
+    switch (n) {
+      case ONE: return 1; // -> U.ONE
+    }
+    switch (make()) { // -> U.make
+      case ALIVE: return 1; // -> T.ALIVE
+    }
+    return switch (t) {
+      case READY -> 2; // -> T.READY
+      default -> 3;
+    };
+  }
+}
+""",
+        }
+    )

@@ -132,6 +132,7 @@ class _SourceReader:
         self._keys = {symbol.key for symbol in symbols}
         self._macros: dict[str, tuple[MacroName, ...]] = {}
         self._prototypes: set[str] = set()
+        self._own_names: frozenset[str] | None = None
         self._bound: set[int] = set()
         self._defined: set[int] = set()
         self._uses: list[Occurrence] = []
@@ -150,6 +151,7 @@ class _SourceReader:
             "ordered_field_declaration_list": self._read_tuple_fields,
             "object_creation_expression": self._create,
             "enum_constant": self._define_constant,
+            "switch_expression": self._read_switch,
             "type_spec": self._define_go_type,
             "type_alias": self._define_go_type,
             "preproc_def": self._read_macro,
@@ -344,6 +346,24 @@ class _SourceReader:
         body = node.child_by_field_name("body")
         if body is not None:
             self._derive_unnamed(body, self._spans.type_at(node.start_point[0] + 1).rpartition(".")[2])
+
+    def _read_switch(self, node: tree_sitter.Node) -> None:
+        """Java's `case ALIVE:` names a constant of the enum that is switched on."""
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
+        if self._language != "java" or condition is None or body is None:
+            return
+        receiver = self._written.path(first_child(condition))
+        if self._own_names is None:
+            imported = {clause.alias for clause in self._imports}
+            self._own_names = frozenset({symbol.name for symbol in self._symbols} | imported)
+        for group in body.named_children:
+            labels = [each for each in group.named_children if each.type == "switch_label"]
+            for constant in (each for label in labels for each in label.named_children if each.type == "identifier"):
+                line, name = constant.start_point[0] + 1, self._written.text(constant)
+                if name in self._own_names:  # a number, not a constant of an enum
+                    continue
+                self._defined.add(constant.start_byte)
+                self._uses.append(Occurrence(line, self._spans.key_at(line), name, "read", receiver))
 
     def _derive_unnamed(self, body: tree_sitter.Node, base: str, created: tree_sitter.Node | None = None) -> None:
         """Java's `new Base() {…}`: its methods see the members of the base, and may stand in for them."""
