@@ -34,6 +34,11 @@ def lines(schema: Any, **detail: Any) -> list[str]:
     ("schema", "text"),
     [
         ({"type": "string", "format": "date-time"}, "string(date-time)"),
+        ({"type": "integer", "maximum": 30000}, "integer ≤30000"),
+        ({"type": "number", "minimum": 0, "maximum": 1.5}, "number 0..1.5"),
+        ({"type": "string", "minLength": 1, "maxLength": 40}, "string ≤40 characters"),
+        ({"type": "string", "minLength": 8}, "string ≥8 characters"),
+        ({"type": "integer", "minimum": "x", "maximum": True}, "integer"),
         ({"type": ["string", "null"]}, "string|null"),
         ({"type": "integer", "nullable": True}, "integer|null"),
         ({"type": "array", "items": {"$ref": "#/Cat"}}, "array of Cat"),

@@ -129,7 +129,22 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
         text = str(kind or ("object" if "properties" in schema else "any"))
         form = schema.get("format")
         text += f"({form})" if isinstance(form, str) and form != kind else ""
+        text += _bounds(schema, "minimum", "maximum", "") or _bounds(schema, "minLength", "maxLength", " characters")
     return f"{text}|null" if is_true(schema.get("nullable")) else text
+
+
+def _bounds(schema: dict[str, Json], least: str, most: str, unit: str) -> str:
+    """How small and how large a value may be: ` 1..100`, ` ≤30000`; empty where nothing is said."""
+    low, high = (short_value(value) if _is_number(value := schema.get(name)) else "" for name in (least, most))
+    low = "" if unit and low in ("0", "1") else low  # that a text is not empty goes without saying
+    if low and high:
+        return f" {low}..{high}{unit}"
+    return f" ≥{low}{unit}" if low else f" ≤{high}{unit}" if high else ""
+
+
+def _is_number(value: Json) -> bool:
+    """Whether a value is a number; JSON's true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def follow(schema: Json, resolve: Resolve) -> Json:
