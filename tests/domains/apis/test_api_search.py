@@ -110,6 +110,14 @@ def test_no_hit_is_surer_than_one_above_it(apis: Apis, add: Add, query: str) -> 
     assert confidences == sorted(confidences, reverse=True)
 
 
+def test_an_address_that_is_not_there_is_answered_without_confidence(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    gone, there = (apis.searcher.search(f"POST /v1/refunds/{{id}}/{name}")[0] for name in ("revoke", "cancel"))
+    assert gone.confidence < 0.3 < there.confidence
+    assert not gone.is_clear
+    assert there.id == "api:payments:POST /v1/refunds/{refund}/cancel"
+
+
 def test_a_hit_cites_its_place_and_shows_its_text(apis: Apis, add: Add) -> None:
     add(PAYMENTS, file_name="pay.yaml")
     hit = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])[0]

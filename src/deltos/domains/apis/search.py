@@ -43,6 +43,7 @@ KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
 TYPE_OF_KIND = {kind: name for name in ("endpoint", "schema", "overview") for kind in KINDS_OF_TYPE[name]}
 _SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+_ANOTHER_ADDRESS = 0.25  # the confidence in an operation where another one, which is not there, was asked for
 _SAID_CONFIDENCE = 0.9  # of a unit whose title, or a text of whose parameters and responses, is the question
 _LEAST_QUOTED_WORDS = 3  # of a text that is found word for word
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole
@@ -120,7 +121,7 @@ def search_units(
         query, found, [cosines.get(unit.row.id, 0.0) for unit in found], model=model, near_apis=near_apis
     )
     called = np.array(rows[:, OperationFeatures._fields.index("called_cosine")])
-    ranked = _ranked(found, _described(store, question, found, standardised(called), cosines))
+    ranked = _ranked(question, found, _described(store, question, found, standardised(called), cosines))
     return _in_order(ranked, question, score_operations(rows))[:limit]
 
 
@@ -233,7 +234,8 @@ def _lacking(rows: Iterable[UnitFeatures]) -> float:
     return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
 
 
-def _ranked(found: Iterable[FoundUnit], rows: Iterable[UnitFeatures]) -> list[RankedUnit]:
+def _ranked(question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitFeatures]) -> list[RankedUnit]:
+    is_missing = bool(question.method and question.path) and not any(row.address for row in rows)
     ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
     ranked: list[RankedUnit] = []
     for unit, row in zip(found, rows, strict=True):
@@ -244,8 +246,11 @@ def _ranked(found: Iterable[FoundUnit], rows: Iterable[UnitFeatures]) -> list[Ra
                 unit.api_name,
                 ranker.score(row),
                 # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
-                confidence=max(ranker.confidence(by_words), row.near_alone, _SAID_CONFIDENCE * row.exact_title),
-                is_clear=by_words >= CLEAR_MATCH,
+                confidence=min(
+                    max(ranker.confidence(by_words), row.near_alone, _SAID_CONFIDENCE * row.exact_title),
+                    _ANOTHER_ADDRESS if is_missing and not row.address_of_other_method else 1.0,
+                ),
+                is_clear=by_words >= CLEAR_MATCH and not is_missing,
                 is_near=not (unit.score or row.coverage),
                 says_question=row.exact_title,
             )
