@@ -440,7 +440,7 @@ class GraphSearch:
         """All places that refer to a target, and where there may be others; its own definition is none."""
         found = self.uses(target)
         in_tests = any(map(is_test, found.paths()))
-        text = self._compared(found) if found.is_resolved else TextComparison(is_done=False)
+        text = self.compared_with_text(found) if found.is_resolved else TextComparison(is_done=False)
         return replace(
             found,
             test_files=self._test_files(target) if found.is_resolved and not in_tests else 0,
@@ -450,7 +450,7 @@ class GraphSearch:
             text=text,
         )
 
-    def _compared(self, found: FoundReferences) -> TextComparison:
+    def compared_with_text(self, found: FoundReferences) -> TextComparison:
         """What the text has of a target's name beside all that is known of it."""
         first = found.target.first
         if found.elsewhere > _MOST_COMPARED:
@@ -601,7 +601,7 @@ class GraphSearch:
         unresolved = self._unresolved(target)
         text = COMPLETE
         if is_resolved(target.first.path) and (unresolved or not (levels or tests)):
-            text = self._compared(self.uses(target))
+            text = self.compared_with_text(self.uses(target))
         return Impact(
             target,
             tuple(map(_without_files, levels)),

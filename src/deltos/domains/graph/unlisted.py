@@ -30,6 +30,7 @@ _MOST_SECONDS = 0.5
 _CALLABLE = frozenset({"function", "method", "component"})
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct"})
 _IMPORTING = ("import ", "from ", "use ", "using ", "pub use ", "export ", "const {")
+_DEFINING = (" function", " def", " func", " fn", "(function", "=function")
 _QUOTES = ('"', "'", "`")
 _WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _BEFORE_VALUES = frozenset(
@@ -149,11 +150,11 @@ def _may_mean(line: str, symbol: Symbol, *, with_texts: bool) -> bool:
     name = symbol.name
     for at in occurrences(line, name) if name in line else ():
         before, after = line[:at].rstrip(), line[at + len(name) :].lstrip()
-        if after.startswith("\\"):
-            continue  # a namespace
+        if after.startswith("\\") or before.endswith(_DEFINING):
+            continue  # a namespace, or another definition
         if after[:1] in _QUOTES and after[:1]:  # the whole or the end of a text of one word; not of a path or an option
             is_listed = "__all__" in line or line.strip(" \t,\"'") == name  # what a module of Python passes on
-            if with_texts and not is_listed and before.endswith((*_QUOTES, ".", ":", "\\")):
+            if with_texts and not is_listed and not _is_plain(name) and before.endswith((*_QUOTES, ".", ":", "\\")):
                 return True
         elif symbol.kind not in _CALLABLE or _may_be_called(before, after, symbol):
             return True
