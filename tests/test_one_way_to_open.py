@@ -32,6 +32,7 @@ OWN = {
     "domains/apis/intent.py": "came with us",
     "domains/apis/operations.py": "came with us",
     "domains/memory/secrets/blocks.py": "came with us",
+    "embed/encoder.py": "a folder that the user names",
     "embed/identity.py": "came with us",
     "embed/static.py": "came with us",
     "federation/rank.py": "came with us",

@@ -63,7 +63,8 @@ def compare_with_text(
         return COMPLETE
     spans = _spans_with(symbol.name, code)
     if spans is None:
-        return COMPLETE if "." in symbol.key else TextComparison(is_done=False)
+        is_unindexed = len(symbol.name) == 1  # a single letter is no word of the index
+        return COMPLETE if is_unindexed or "." in symbol.key else TextComparison(is_done=False)
     is_local = symbol.path.endswith(".c") and symbol.signature.startswith("static ")
     deadline = time.monotonic() + _MOST_SECONDS
     found: list[tuple[str, int]] = []
