@@ -39,8 +39,15 @@ _SAMPLES = "tests/languages/samples"
 
 
 def targets() -> Iterator[Target]:
-    """One per language that has definitions."""
+    """One per language that has definitions, and one for what is code in a text of any of them."""
     exposed = {"python", "typescript", "javascript"}
+    yield Target(
+        "code-text",
+        opened(_code_text),
+        seeds=tuple(f"{_SAMPLES}/{name}.sample" for name in ("python", "c", "php", "java", "rust", "go", "ruby")),
+        suffixes=(".py", ".c", ".php", ".java", ".rs", ".go", ".rb"),
+        tokens=(*COMMON, b"'''", b"#[", b"'a"),
+    )
     for language in LANGUAGES:
         if language.grammar:
             yield Target(
@@ -70,6 +77,17 @@ def parsed(language: Language, data: bytes, path: str = "") -> ParsedFile:
 
     data = to_utf8(data)
     return ParsedFile(path or f"src/main{language.extensions[0]}", data, language, parse(language, data))
+
+
+def _code_text(_scratch: Path) -> Run:
+    from deltos.languages.code_text import code_text
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        for language in ("python", "ruby", "php", "go", "java", "rust", "javascript"):
+            assert len(code_text(text, language)) == len(text)
+
+    return run
 
 
 def _outline(language: Language) -> Callable[[Path], Run]:
