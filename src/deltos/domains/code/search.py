@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -68,7 +69,7 @@ _FILES_NAMED = 3  # files told of those that a query names
 _MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 200
 _FEW_CHUNKS, _FEW_LIKELY = 10, 80  # where only the code can say that it is a message
 _MOST_STATEMENTS, _LINES_AROUND = 500, 5  # lines looked at that may state it, and of those before and after each
-_STATEMENT_SECONDS = 1.0  # for all files
+_STATEMENT_SECONDS = 1.0  # for all files of all projects
 _HITS_OF_PART = 5  # of a question that is one of two in a query
 _MOST_STATED = 2  # places of a message that come before stack frames
 
@@ -176,13 +177,14 @@ class CodeSearch:
 
     def _lines_with(self, texts: Sequence[str], scope: FileScope) -> Iterator[str]:
         """The lines of code with one of the texts, and those around them: of the first files that have some."""
-        left = _MOST_STATEMENTS
+        left, deadline = _MOST_STATEMENTS, time.monotonic() + _STATEMENT_SECONDS
         for project in self._projects if texts else ():
+            seconds = deadline - time.monotonic()
+            if seconds <= 0:
+                return
             paths = [path for _, path in project.store.code.paths(scope) if _may_raise(path)]
             with SourceReader(project.root, project.store, project.workers) as reader:
-                for matches in scan(
-                    project.root, paths, AnyOf(texts), ScanReport(), project.store, seconds=_STATEMENT_SECONDS
-                ):
+                for matches in scan(project.root, paths, AnyOf(texts), ScanReport(), project.store, seconds=seconds):
                     lines = reader.lines(matches.path) or []
                     for number in matches.lines[:left]:
                         yield "\n".join(lines[max(0, number - 1 - _LINES_AROUND) : number + _LINES_AROUND])
@@ -195,7 +197,9 @@ class CodeSearch:
         query = parse_query(fixed_words(message), shared_words(), exact=False)
         beside = stems_beside(message)
         most, of = (_MESSAGE_CHUNKS, _LIKELY_CHUNKS) if message.is_told else (_FEW_CHUNKS, _FEW_LIKELY)
-        for project in self._projects if beside else ():
+        of = max(_FEW_CHUNKS, of // len(self._projects))
+        is_worth = bool(beside) and (message.is_told or len(self._projects) == 1)  # among many it would cost too much
+        for project in self._projects if is_worth else ():
             store = project.store.code
             likely = chunks_like(store, query, scope, limit=of)
             bodies = {each: f" {words.body} " for each, words in store.chunk_words(likely).items()}
