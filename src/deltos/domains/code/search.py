@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -69,7 +68,7 @@ _FILES_NAMED = 3  # files told of those that a query names
 _MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 200
 _FEW_CHUNKS, _FEW_LIKELY = 10, 80  # where only the code can say that it is a message
 _MOST_STATEMENTS, _LINES_AROUND = 500, 5  # lines looked at that may state it, and of those before and after each
-_STATEMENT_SECONDS = 1.0  # for all files of all projects
+_STATEMENT_SECONDS = 1.0  # for all files
 _HITS_OF_PART = 5  # of a question that is one of two in a query
 _MOST_STATED = 2  # places of a message that come before stack frames
 
@@ -177,14 +176,13 @@ class CodeSearch:
 
     def _lines_with(self, texts: Sequence[str], scope: FileScope) -> Iterator[str]:
         """The lines of code with one of the texts, and those around them: of the first files that have some."""
-        left, deadline = _MOST_STATEMENTS, time.monotonic() + _STATEMENT_SECONDS
-        for project in self._projects if texts else ():
-            seconds = deadline - time.monotonic()
-            if seconds <= 0:
-                return
+        left = _MOST_STATEMENTS
+        for project in self._projects if texts and len(self._projects) == 1 else ():  # many take too long to read
             paths = [path for _, path in project.store.code.paths(scope) if _may_raise(path)]
             with SourceReader(project.root, project.store, project.workers) as reader:
-                for matches in scan(project.root, paths, AnyOf(texts), ScanReport(), project.store, seconds=seconds):
+                for matches in scan(
+                    project.root, paths, AnyOf(texts), ScanReport(), project.store, seconds=_STATEMENT_SECONDS
+                ):
                     lines = reader.lines(matches.path) or []
                     for number in matches.lines[:left]:
                         yield "\n".join(lines[max(0, number - 1 - _LINES_AROUND) : number + _LINES_AROUND])
