@@ -258,7 +258,9 @@ def test_lines_of_files_that_are_not_resolved_are_named_and_no_others_count_as_t
     assert text.endswith(f"0 references in 0 files, none in 1 test file; {hidden}")
     assert desk.call("get_impact", symbol="load").text.endswith(f"no use of it is known; {hidden}")
     text = desk.call("find_references", symbol="unused").text
-    assert text.endswith("0 references in 0 files, no test files; complete: no other uses in code")
+    assert text.endswith(
+        "0 references in 0 files, no test files; complete: no other uses in code, compared with every line that has the name"
+    )
     assert "test" not in desk.call("find_references", symbol="paddle").text.replace("tests/b.swift", "")
     assert "complete" in desk.call("find_references", symbol="One.make").text
 

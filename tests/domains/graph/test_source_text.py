@@ -81,7 +81,8 @@ def tight(project: SmallProject, tmp_path: Path, workers: Workers) -> Iterator[D
 def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: Desk) -> None:
     text = desk.call("find_references", symbol="Store").text
     assert text.startswith(
-        "def Store store.py:8-20 class (Base)\n4 references in 2 files, no test files; complete: no other uses in code\n"
+        "def Store store.py:8-20 class (Base)\n4 references in 2 files, no test files; complete: no other uses in code"
+        ", compared with every line that has the name\n"
     )
     assert "store.py\n 18 call return Store()  Store.made.inner\n" in text
     assert " 1 from store import Base, Store\n" in text
@@ -93,7 +94,7 @@ def test_calls_through_a_base_and_possible_ones_are_groups_of_their_own(desk: De
     text = desk.call("find_references", symbol="Store.put").text
     assert text.split("\n---")[0].endswith(
         "2 references in 1 file, 1 through another definition, 1 possible, no test files; "
-        "complete with those: no other uses in code\nuser.py\n"
+        "complete with those: no other uses in code, compared with every line that has the name\nuser.py\n"
         " 5:11,21 call store.put(store.put(1))  fill\n"
         " 15 call self.store.put(4)  Shelf.refill.twice"
     )
@@ -235,7 +236,7 @@ def test_lines_of_one_definition_that_say_the_same_are_told_once_with_all_their_
         {"a.py": "def keep():\n    pass\n\n\ndef run():\n    keep()\n    keep()\n\n\ndef more():\n    keep()\n"}
     )
     text = tools_of(project).call("find_references", symbol="keep").text
-    assert text.endswith("no other uses in code\na.py\n 6,7 call keep()  run\n 11 call keep()  more")
+    assert text.endswith("that has the name\na.py\n 6,7 call keep()  run\n 11 call keep()  more")
 
 
 def test_hostile_text_of_a_line_is_neutralised_and_short(project: SmallProject) -> None:
@@ -301,7 +302,7 @@ def test_what_belongs_to_other_definitions_of_the_name_is_counted_and_these_are_
         }
     )
     assert second_line(tools_of(project), symbol="A.put") == (
-        "2 references in 2 files, 1 in tests; complete: no other uses in code; "
+        "2 references in 2 files, 1 in tests; complete: no other uses in code, compared with every line that has the name; "
         "not listed: 2 of other definitions named put (B.put a.py:6)"
     )
     assert "2 references in 1 file, none in 1 test file; complete" in second_line(tools_of(project), symbol="B.put")
@@ -311,11 +312,12 @@ def test_uses_are_narrowed_to_a_folder_or_to_what_is_no_test(project: SmallProje
     use = "from a import keep\n\nkeep()\n"
     project.write({"a.py": "def keep(): ...\n", "src/u.py": use, "other/u.py": use, "tests/test_a.py": use})
     desk = tools_of(project)
-    below = "2 references in 1 file; complete: no other uses in what was asked for; not listed: 4 elsewhere"
+    asked = "complete: no other uses in what was asked for, compared with every line that has the name"
+    below = f"2 references in 1 file; {asked}; not listed: 4 elsewhere"
     assert second_line(desk, symbol="keep", path="src/") == below
     assert second_line(desk, symbol="keep", path="src/*.py") == below
     text = desk.call("find_references", symbol="keep", tests=False).text
-    assert "4 references in 2 files; complete: no other uses in what was asked for; not listed: 2 elsewhere" in text
+    assert f"4 references in 2 files; {asked}; not listed: 2 elsewhere" in text
     assert "tests/test_a.py" not in text
 
 
@@ -347,3 +349,17 @@ def test_a_call_on_an_unknown_value_with_another_number_of_arguments_is_none(pro
     assert "3 call void all(Maker maker) { maker.make(this, null); }" in certain
     assert [line.split()[0] for line in possible.splitlines()[2:]] == ["7", "8", "9"]
     assert "not listed: 1 with another number of arguments" in text
+
+
+def test_columns_of_a_line_that_has_another_definition_of_the_name_are_alternatives(project: SmallProject) -> None:
+    project.write(
+        {
+            "url.py": "class Url:\n    def port(self) -> int: ...\n",
+            "use.py": "from url import Url\n\n\nclass Pattern:\n    def port(self) -> int: ...\n\n"
+            "    def is_like(self, url: Url) -> bool:\n        return self.port() == url.port()\n",
+        }
+    )
+    assert (
+        " 8:21|35 call return self.port() == url.port()"
+        in tools_of(project).call("find_references", symbol="Url.port").text
+    )

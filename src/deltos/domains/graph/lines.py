@@ -89,7 +89,15 @@ def _shortened(text: str, characters: int) -> str:
 class UseLines:
     """Writes uses of one definition, given the text of their lines."""
 
-    def __init__(self, target: Symbol, texts: Mapping[tuple[str, int], str], changed: Collection[str]) -> None:
+    def __init__(
+        self,
+        target: Symbol,
+        texts: Mapping[tuple[str, int], str],
+        changed: Collection[str],
+        shared: Collection[tuple[str, int]] = (),
+    ) -> None:
+        """`shared` are lines that have another definition of the name, too."""
+        self._shared = shared
         self._texts = texts
         self._changed = changed
         self._twice: Collection[tuple[str, int]] = ()
@@ -134,8 +142,8 @@ class UseLines:
         return used_at(self._texts.get(use.place, ""), self._names, use.kinds[0], is_member=self._is_member)
 
     def _columns(self, use: Use, places: list[int]) -> str:
-        """The columns of several uses on one line; where some of them are listed in another group, one of these."""
-        joint = "|" if use.place in self._twice else ","
+        """The columns of several uses on one line; where some of them may be another definition's, one of these."""
+        joint = "|" if use.place in self._twice or use.place in self._shared else ","
         is_clear = len(places) < 2 or use.kinds[0] == "import"
         more = f"{joint}…" if len(places) > _COLUMNS else ""
         return "" if is_clear else ":" + joint.join(str(at + 1) for at in places[:_COLUMNS]) + more

@@ -89,7 +89,7 @@ def render_references(
             listed.append(replace(group, uses=group.uses[:room]))
         room -= len(group.uses)
     texts = source.lines(use.place for group in listed for use in group.uses)
-    lines = UseLines(references.target.first, texts, source.changed)
+    lines = UseLines(references.target.first, texts, source.changed, references.shared)
 
     def header(shown: int) -> str:
         told = _summary(groups, references, where if is_complete and shown == total else "")
@@ -155,6 +155,7 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
         text += "what was asked for" if found.outside else complete_in
         text += f" of {found.within}; the rest of its repository was not looked at" if found.within else ""
+        text += ", compared with every line that has the name" if found.text.is_compared and not found.within else ""
     left_out = {
         f"of other definitions named {found.target.first.name} ({_some(found.namesakes)})": found.elsewhere,
         "with another number of arguments": found.unlike,

@@ -99,7 +99,8 @@ class FoundReferences:
     so that some through which the target is used may be missing. `test_files`: how many files of tests were looked at,
     counted where none of them has a use. `unresolved` counts the files that may have uses and are not resolved, by
     extension, `unread` are those that were not read at all. `within` is the folder of the repository that is the
-    project, where that is not the whole of it.
+    project, where that is not the whole of it. `shared` are lines on which another definition of the name is used or
+    defined, too.
     """
 
     target: Target
@@ -120,6 +121,7 @@ class FoundReferences:
     unresolved: Mapping[str, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     within: str = ""
+    shared: frozenset[tuple[str, int]] = frozenset()
     text: TextComparison = COMPLETE
 
     def paths(self) -> set[str]:
@@ -440,9 +442,11 @@ class GraphSearch:
         """All places that refer to a target, and where there may be others; its own definition is none."""
         found = self.uses(target)
         in_tests = any(map(is_test, found.paths()))
-        text = self.compared_with_text(found) if found.is_resolved else TextComparison(is_done=False)
+        others = self.lines_of_namesakes(found)
+        text = self.compared_with_text(found, others) if found.is_resolved else TextComparison(is_done=False)
         return replace(
             found,
+            shared=frozenset(others or ()),
             test_files=self._test_files(target) if found.is_resolved and not in_tests else 0,
             unresolved={} if text.is_done else self._unresolved(target),
             unread=self._unread(target),
@@ -450,17 +454,22 @@ class GraphSearch:
             text=text,
         )
 
-    def compared_with_text(self, found: FoundReferences) -> TextComparison:
-        """What the text has of a target's name beside all that is known of it."""
-        first = found.target.first
+    def lines_of_namesakes(self, found: FoundReferences) -> set[tuple[str, int]] | None:
+        """Where the other definitions of a target's name are, and where they are used; None where they are too many."""
         if found.elsewhere > _MOST_COMPARED:
-            return TextComparison(is_done=False)
-        named = self.reader.symbols_named(first.name)
+            return None
+        own = set(found.target.node_ids)
         uses = self.reader.references([row.node_id for row in found.namesakes]) if found.namesakes else []
-        rows = [*found.certain, *found.aliased, *found.possible, *found.through, *uses]
-        known = {(row.path, row.line) for row in (*rows, *self.reader.mentions(first.name))}
-        known.update((row.path, row.line) for row in named)
-        known |= found.target.places
+        named = [row for row in self.reader.symbols_named(found.target.first.name) if row.node_id not in own]
+        return {(row.path, row.line) for row in uses} | {(row.path, row.line) for row in named}
+
+    def compared_with_text(self, found: FoundReferences, others: set[tuple[str, int]] | None) -> TextComparison:
+        """What the text has of a target's name beside all that is known of it and of its namesakes (`others`)."""
+        first = found.target.first
+        if others is None:
+            return TextComparison(is_done=False)
+        rows = [*found.certain, *found.aliased, *found.possible, *found.through, *self.reader.mentions(first.name)]
+        known = {(row.path, row.line) for row in rows} | others | found.target.places
         return compare_with_text(first, known, self._code, self.source, is_whole=not self.within)
 
     def uses(self, target: Target) -> FoundReferences:
@@ -601,7 +610,8 @@ class GraphSearch:
         unresolved = self._unresolved(target)
         text = COMPLETE
         if is_resolved(target.first.path) and (unresolved or not (levels or tests)):
-            text = self.compared_with_text(self.uses(target))
+            uses = self.uses(target)
+            text = self.compared_with_text(uses, self.lines_of_namesakes(uses))
         return Impact(
             target,
             tuple(map(_without_files, levels)),

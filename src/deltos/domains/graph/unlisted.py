@@ -43,10 +43,11 @@ _TYPES = frozenset({"class", "interface", "enum", "type"})
 @dataclass(frozen=True, slots=True)
 class TextComparison:
     """The lines of code that have a name and are known as nothing, by path; `is_done` is false where the name stands in
-    too many places to be compared."""
+    too many places to be compared, `is_compared` where it stands for too much else to say anything."""
 
     places: tuple[tuple[str, int], ...] = ()
     is_done: bool = True
+    is_compared: bool = False
 
 
 COMPLETE = TextComparison()
@@ -77,7 +78,7 @@ def compare_with_text(
             lines = _lines(text, symbol, spans[path], with_texts=not is_test(path))
             new = [(path, line) for line in lines if (path, line) not in known]
             found += [] if is_whole and _imports_another(text, new) else new
-    return TextComparison(tuple(found))
+    return TextComparison(tuple(found), is_compared=True)
 
 
 def lines_with(name: str, code: Code, source: Source) -> list[tuple[str, int]]:
