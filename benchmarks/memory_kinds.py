@@ -27,6 +27,7 @@ QUESTIONS = Path(__file__).with_name("questions") / "memory_kinds.jsonl"
 TRAINING = QUESTIONS.with_name("memory_kinds_training.jsonl")
 REGISTERS = QUESTIONS.with_name("memory_kinds_registers.jsonl")
 FURTHER = QUESTIONS.with_name("memory_kinds_further.jsonl")
+WORKING = QUESTIONS.with_name("memory_kinds_working.jsonl")
 NONE = "none"
 
 

@@ -1,7 +1,7 @@
 """Learn the weights by which memory tells decisions and preferences from ordinary talk, and measure them on registers
 (or languages) that training has not seen: `python -m benchmarks.train_memory_kinds [--folds register] [--write]`.
 
-Trains on memory_kinds_registers.jsonl, memory_kinds_training.jsonl, memory_kinds_further.jsonl and the open part of
+Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl and the open part of
 memory_kinds.jsonl; never on the part kept apart. A text is positive when one of its sentences is: which one is learned
 with the weights unless `span` tells. `--write` sets the threshold from which on 95 of 100 texts of the folds that are
 told to be a decision or a preference are one of the two, and no ordinary talk: of all texts, and of those that were
@@ -19,7 +19,17 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.memory_kinds import FURTHER, NONE, QUESTIONS, REGISTERS, TRAINING, Labelled, labelled, measure_right
+from benchmarks.memory_kinds import (
+    FURTHER,
+    NONE,
+    QUESTIONS,
+    REGISTERS,
+    TRAINING,
+    WORKING,
+    Labelled,
+    labelled,
+    measure_right,
+)
 from deltos.domains.memory import kinds
 
 WEIGHTS = Path(kinds.__file__).with_name("kind_weights.json")
@@ -281,7 +291,7 @@ def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: flo
 
 def open_examples() -> list[Example]:
     """The texts that the weights are learned from."""
-    files = [(QUESTIONS, 1.0), (REGISTERS, 1.0), (TRAINING, TRAINING_WEIGHT), (FURTHER, FURTHER_WEIGHT)]
+    files = [(QUESTIONS, 1.0), (REGISTERS, 1.0), (TRAINING, TRAINING_WEIGHT), (FURTHER, FURTHER_WEIGHT), (WORKING, 1.0)]
     items = [(item, weight) for path, weight in files for item in labelled(path, part="open")]
     return [example(item, PLAIN_WEIGHT if item.register == "plain" else weight) for item, weight in items]
 
