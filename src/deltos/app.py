@@ -111,14 +111,14 @@ class OpenedDomains:
                 found |= dict.fromkeys(paths if len(paths) == 1 else ())
         return list(found)
 
-    def _inner_meaning(self, vectors: VectorRecords) -> Meaning | None:
+    def _inner_meaning(self, vectors: VectorRecords, *, of_apis: bool = False) -> Meaning | None:
         """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""
         if self.config.embedding.kind == "off":
             return None
-        from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+        from deltos.embed.static import api_model, shared_model  # deferred: numpy takes a while to import
         from deltos.meaning import Meaning
 
-        return Meaning(shared_model(), vectors)
+        return Meaning(api_model() if of_apis else shared_model(), vectors)
 
     @cached_property
     def library(self) -> LibraryStore:
@@ -148,7 +148,7 @@ class OpenedDomains:
         from deltos.federation.descriptions import GuardedNetwork
 
         network = GuardedNetwork(self.config.private_hosts)
-        meaning = cache(lambda: self._inner_meaning(self.library.api_vectors))
+        meaning = cache(lambda: self._inner_meaning(self.library.api_vectors, of_apis=True))
         return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, meaning=meaning)
 
     @cached_property

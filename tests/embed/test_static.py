@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from deltos.embed.identity import MODEL_FOLDER
 from deltos.embed.protocol import TextToEmbed
-from deltos.embed.static import MOST_WORDS, StaticModel, shared_model
+from deltos.embed.static import MOST_WORDS, StaticModel, api_model, shared_model
 from deltos.text.words import Words
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -43,6 +48,34 @@ def test_many_texts_come_out_as_each_would_alone(tiny: StaticModel) -> None:
     assert tiny.of_words(texts) == pytest.approx(np.concatenate([tiny.of_words([text]) for text in texts]))
 
 
+def test_some_words_may_mean_something_else_where_one_kind_of_text_is_compared(
+    tiny: StaticModel, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "numbers.npy", np.array([1], np.int32))
+    np.save(tmp_path / "rows.npy", np.array([[127, 0, 0]], np.int8))
+    np.save(tmp_path / "scales.npy", np.array([2], np.float32))
+    (tmp_path / "model.json").write_text('{"identity": "tiny/other"}')
+    other = tiny.changed_by(tmp_path)
+    assert other.identity == "tiny/other"
+    assert other.word_vectors(["green", "blue", "mauve"]).tolist() == [[254, 0, 0], [0, 0, 254], [0, 0, 0]]
+    assert other.of_words(["red green"])[0] == pytest.approx([1, 0, 0])
+    assert tiny.identity == "tiny"
+    assert tiny.word_vectors(["green"]).tolist() == [[0, 127, 0]]
+
+
+def test_who_asks_for_an_operation_is_understood_better() -> None:
+    words = Words()
+    question = TextToEmbed("", words.of("kill a server for good"))
+    right, wrong = (TextToEmbed("", words.of(text)) for text in ("delete instance", "create instance"))
+
+    def lead(model: StaticModel) -> float:
+        near, far = model.texts([right, wrong]) @ model.question(question)
+        return float(near - far)
+
+    assert lead(api_model()) > lead(shared_model())
+    assert api_model().identity != shared_model().identity
+
+
 def test_only_the_first_words_of_a_very_long_text_count() -> None:
     words = [f"w{number}" for number in range(MOST_WORDS + 1)]
     model = StaticModel("long", words, np.eye(len(words), dtype=np.int8), np.ones(len(words), np.float32))
@@ -53,7 +86,7 @@ def test_only_the_first_words_of_a_very_long_text_count() -> None:
 
 def test_the_model_in_the_wheel_is_small_and_knows_what_is_alike() -> None:
     model, words = shared_model(), Words()
-    assert sum(file.stat().st_size for file in MODEL_FOLDER.iterdir()) <= 20_000_000
+    assert sum(file.stat().st_size for file in MODEL_FOLDER.rglob("*")) <= 20_000_000
     assert model.identity
     question = model.question(TextToEmbed("", words.of("how do I delete a user account")))
     near, far = model.texts(

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
+APIS_FOLDER = MODEL_FOLDER / "apis"  # words that mean something else to those who ask for an operation
 
 
 @cache

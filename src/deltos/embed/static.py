@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from copy import copy
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltos.embed.identity import MODEL_FOLDER
+from deltos.embed.identity import APIS_FOLDER, MODEL_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -26,6 +28,26 @@ MOST_WORDS = 160
 BATCH_TEXTS = 64
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedWords:
+    """Words that have another vector where one kind of text is compared: their numbers, ascending, and vectors."""
+
+    numbers: npt.NDArray[np.int32]
+    vectors: Vectors
+
+    @classmethod
+    def read(cls, folder: Path) -> ChangedWords:
+        """The files that training wrote."""
+        rows, scales = np.load(folder / "rows.npy"), np.load(folder / "scales.npy")
+        return cls(np.load(folder / "numbers.npy"), rows * scales[:, None])
+
+    def put_into(self, vectors: Vectors, numbers: npt.NDArray[np.intp]) -> None:
+        """Replace the vectors of those words that are changed."""
+        places = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        is_changed = self.numbers[places] == numbers
+        vectors[is_changed] = self.vectors[places[is_changed]]
+
+
 class StaticModel:
     """Each text is the sum of its words' vectors, normalised to unit length; a word's weight is its vector's length.
 
@@ -37,6 +59,7 @@ class StaticModel:
         self._numbers = {word: number for number, word in enumerate(words)}
         self._rows = rows
         self._scales = scales
+        self._changed: ChangedWords | None = None
 
     @classmethod
     def load(cls, folder: Path = MODEL_FOLDER) -> StaticModel:
@@ -45,6 +68,13 @@ class StaticModel:
         words = (folder / "words.txt").read_text("utf-8").split("\n")
         rows = np.load(folder / "rows.npy", mmap_mode="r")
         return cls(about["identity"], words, rows, np.load(folder / "scales.npy"))
+
+    def changed_by(self, folder: Path) -> StaticModel:
+        """The same model, with other vectors for some words."""
+        model = copy(self)
+        model.identity = json.loads((folder / "model.json").read_text("utf-8"))["identity"]
+        model._changed = ChangedWords.read(folder)  # noqa: SLF001 (a copy of its own)
+        return model
 
     @property
     def dimensions(self) -> int:
@@ -66,7 +96,7 @@ class StaticModel:
         known = [(place, self._numbers[word]) for place, word in enumerate(words) if word in self._numbers]
         if known:
             places, numbers = map(list, zip(*known, strict=True))
-            out[places] = self._rows[numbers].astype(np.float32) * self._scales[numbers][:, None]
+            out[places] = self._vectors(np.array(numbers, np.intp))
         return out
 
     def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
@@ -92,8 +122,13 @@ class StaticModel:
         """The vectors of words, one text after the other, times how often each occurs there."""
         numbers = np.fromiter(chain.from_iterable(known), np.intp)
         counts = np.fromiter(chain.from_iterable(counts.values() for counts in known), np.float32, len(numbers))
-        vectors = self._rows[numbers].astype(np.float32)
-        vectors *= (self._scales[numbers] * counts)[:, None]
+        return self._vectors(numbers) * counts[:, None]
+
+    def _vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
+        """The vectors of words by their numbers."""
+        vectors: Vectors = self._rows[numbers] * self._scales[numbers][:, None]
+        if self._changed:
+            self._changed.put_into(vectors, numbers)
         return vectors
 
     def _known(self, text: str, before: Collection[int] = ()) -> dict[int, int]:
@@ -111,3 +146,9 @@ class StaticModel:
 def shared_model() -> StaticModel:
     """The model in the wheel, opened once per process."""
     return StaticModel.load()
+
+
+@cache
+def api_model() -> StaticModel:
+    """The same, with what words mean to those who ask for an operation of an API ("throw away", "who is on call")."""
+    return shared_model().changed_by(APIS_FOLDER)

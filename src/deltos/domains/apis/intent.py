@@ -24,6 +24,15 @@ ACTIONS = ("list", "get", "create", "update", "delete", "act")
 READS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
 _LEADING_WORDS = 8  # what is asked for is said early; later words are about what
+# What only says that something is asked or wanted; the longest first.
+_OPENINGS = tuple(
+    tuple(words.split())
+    for words in (
+        "is there a way to|i would like to|how do i|how do we|how do you|how can i|how can we|how can you|how could i"
+        "|how would i|how should i|i want to|i need to|we want to|we need to|how to|can i|can we|can you|could you"
+        "|need to|want to|please"
+    ).split("|")
+)
 # What operations that are named rather than addressed begin with: `getChat`, `messages/send.json`.
 _SPOKEN = {
     "list": LIST, "search": LIST, "query": LIST, "find": LIST,
@@ -75,9 +84,16 @@ def likely(question: str, learned: Mapping[str, list[float]]) -> tuple[float, ..
 
 def grams(text: str) -> list[str]:
     """What the actions are told by: the first words, pairs of them, and what the text begins with."""
-    words = stemmer("english").stemWords([word.lower() for word in TOKEN.findall(text[:500])][:_LEADING_WORDS])
+    spoken = _without_opening([word.lower() for word in TOKEN.findall(text[:500])])
+    words = stemmer("english").stemWords(spoken[:_LEADING_WORDS])
     pairs = [f"{first}_{second}" for first, second in pairwise(words[:5])]
     return [*words, *pairs, *(f"^{word}" for word in words[:1]), *(f"^{pair}" for pair in pairs[:1])]
+
+
+def _without_opening(words: list[str]) -> list[str]:
+    """What is left when somebody does not say that they ask; all where nothing else was said."""
+    opening = next((each for each in _OPENINGS if tuple(words[: len(each)]) == each), ())
+    return words[len(opening) :] or words
 
 
 @cache
