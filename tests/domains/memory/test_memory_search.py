@@ -330,3 +330,15 @@ class TestSnippets:
     @given(st.text(max_size=400), st.lists(st.text(min_size=1, max_size=10), max_size=4))
     def test_never_longer_than_allowed(self, text: str, words: list[str]) -> None:
         assert len(snippet(text, [(word,) for word in words])) <= SNIPPET_CHARACTERS
+
+
+@pytest.mark.parametrize("question", ["what did we change since Monday", "was haben wir seit Montag geändert"])
+def test_since_a_day_means_from_that_day_on(notes: Notes, clock: Clock, question: str) -> None:
+    clock.pass_time(days=-6)
+    notes.keep("Ran a migration of the orders table", kind="change")
+    clock.pass_time(days=4)
+    notes.keep("Edited limits.py", kind="change")
+    clock.pass_time(days=1)
+    notes.keep("Renamed the queue", kind="change")
+    clock.pass_time(days=1)
+    assert set(notes.ask(question)[:2]) == {"Edited limits.py", "Renamed the queue"}

@@ -18,7 +18,7 @@ from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
 from deltos.store.observations import POSITION_BITS, session_of
-from deltos.text.dates import TimeSpan, spoken_spans
+from deltos.text.dates import TimeSpan, asked_spans
 from deltos.text.rarity import idf
 from deltos.text.scripts import UNSPACED
 from deltos.text.stop_words import PROSE_STOP_WORDS
@@ -212,7 +212,7 @@ def search(
     question = parse_query(text)
     searched = store.count(scope.project_keys)
     matches = _match(store, question, scope, searched)
-    spans = spoken_spans(text, now)
+    spans = asked_spans(text, now)
     allowed = None if filters == NO_FILTERS else _allowed(store, scope, filters, searched)
     best = matches.best(_FIRST_STAGE, allowed)
     similarities = _within(store, scope, similarities)
