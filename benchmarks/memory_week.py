@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 QUESTIONS = Path(__file__).with_name("questions")
 WEEK = QUESTIONS / "memory_week.jsonl"
-APART = QUESTIONS / "memory_week_apart.jsonl"
+APART = QUESTIONS / "memory_week_fresh.jsonl"
 FIRST = 3
 _DELTOS = "import sys; from deltos.cli.main import main; sys.exit(main())"
 _BETWEEN_EVENTS = timedelta(seconds=80)

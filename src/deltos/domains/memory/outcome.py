@@ -110,6 +110,11 @@ _UNKNOWN_PROGRAM = (
         counts=("failed", "failing"),
     ),
 )
+_LEVELS = ("ERROR", "FATAL", "CRITICAL", "FAILED", "FAILURE")
+_AROUND_LEVELS = "[](){}<>:*!|│┃-"
+_LOG_HEAD_CHARACTERS = 60
+_LOG_HEAD_WORDS = 4
+_MOST_LOG_LINES = 2_000
 _FAILED_WORDS = 4  # before `failed:` in a line that says so
 _STATUS_WORDS = ("exit code: ", "exit code ", "exit status ", "exited with code ")
 _END_CHARACTERS = 2_000
@@ -155,7 +160,17 @@ def _tells_failure(programs: tuple[str, ...], text: str) -> bool:
         return False
     if any(_fails(row, text) for row in (*signs, _ANY)) or _ends_with_exception(text):
         return True
-    return not everything and _says_failed(text)
+    return not everything and (_says_failed(text) or _logs_failure(text))
+
+
+def _logs_failure(text: str) -> bool:
+    """Whether a line begins as programs of all sorts say that they failed: with the level of a log in capitals, or with
+    such a word and a colon."""
+    for line in text.splitlines()[:_MOST_LOG_LINES]:
+        words = [word.strip(_AROUND_LEVELS) for word in line[:_LOG_HEAD_CHARACTERS].split()[:_LOG_HEAD_WORDS]]
+        if any(word in _LEVELS for word in words):
+            return True
+    return False
 
 
 def _says_failed(text: str) -> bool:
