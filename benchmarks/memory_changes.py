@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 QUESTIONS = Path(__file__).with_name("questions")
 PAIRS = QUESTIONS / "memory_changes.jsonl"
+_AMENDED = " (no longer: "
 ORDINARY = ("memory_kinds.jsonl", "memory_kinds_training.jsonl", "memory_kinds_fresh.jsonl")
 
 
 def replacements(texts: Iterable[tuple[str, str]]) -> tuple[int, list[tuple[str, str]]]:
-    """Keep texts with their sources, one after the other: how many there are, and which replaced which."""
+    """Keep texts with their sources, one after the other: how many there are, and which replaced which; one that says
+    now that a part of it no longer holds stands beside what it was."""
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(SqliteObservations(Path(folder) / "memory.db"))
         origin = ObservationOrigin("p")
@@ -37,7 +39,8 @@ def replacements(texts: Iterable[tuple[str, str]]) -> tuple[int, list[tuple[str,
     replaced: list[tuple[str, str]] = [
         (row.text, rows[row.superseded_by].text) for row in rows.values() if row.superseded_by
     ]
-    return len(rows), replaced
+    amended = [(row.text.partition(_AMENDED)[0], row.text) for row in rows.values() if _AMENDED in row.text]
+    return len(rows), [*replaced, *amended]
 
 
 def pairs(part: str) -> None:

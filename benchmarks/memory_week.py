@@ -3,6 +3,8 @@ start of a session shows.
 
     python -m benchmarks.memory_week [--week FILE] [--agent NAME …] [--wrong] [--shown] [--processes]
 
+`questions/memory_week_fresh.jsonl` is kept apart: never with `--wrong` or `--shown`.
+
 A week is neutral (`questions/memory_week.jsonl`): prompts, commands, edits, answered questions, plans, pages. Each
 agent tells it in its own shapes, those of tests/domains/memory/told/. What its hooks never tell is not told: the user
 writes a choice as a prompt where the agent has no event for it. `--processes` sends Claude Code's week through
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 QUESTIONS = Path(__file__).with_name("questions")
 WEEK = QUESTIONS / "memory_week.jsonl"
-APART = QUESTIONS / "memory_week_apart.jsonl"
 FIRST = 3
 _DELTOS = "import sys; from deltos.cli.main import main; sys.exit(main())"
 _BETWEEN_EVENTS = timedelta(seconds=80)

@@ -93,6 +93,17 @@ def test_a_month_without_a_year_means_any_year_the_latest_first() -> None:
         ("after the parser was rewritten in 2021", "2021-01-01", "2022-01-01"),
         ("before the release and in 2021", "2021-01-01", "2022-01-01"),
         ("last week", "2025-05-05", "2025-05-12"),
+        ("the day before yesterday", "2025-05-12", "2025-05-13"),
+        ("was haben wir seit Montag geändert", "2025-05-12", "never"),
+        ("seit letztem Montag", "2025-05-12", "never"),
+        ("qué decidimos desde el lunes", "2025-05-12", "never"),
+        ("antes del lunes", "ever", "2025-05-12"),
+        ("bis gestern", "ever", "2025-05-14"),
+        ("周一以来改了什么", "2025-05-12", "never"),
+        ("周一之前的决定", "ever", "2025-05-12"),
+        ("月曜日から何を変えた", "2025-05-12", "never"),
+        ("am Montag", "2025-05-12", "2025-05-13"),
+        ("vorgestern", "2025-05-12", "2025-05-13"),
     ],
 )
 def test_a_word_before_a_date_bounds_what_is_asked_for(question: str, start: str, end: str) -> None:

@@ -313,7 +313,7 @@ class Observations(Protocol):
         """The keys of all sessions of these projects."""
 
     def count(self, project_keys: Sequence[int]) -> int:
-        """How many observations these projects have; forgotten ones count too, which ranking does not mind."""
+        """How many live observations these projects have."""
 
     def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
         """How many observations of these projects, or of all, have any of `words`; counting stops at `at_most`."""

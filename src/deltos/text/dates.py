@@ -68,6 +68,15 @@ _IN_ENGLISH = (
     ("samstag sonnabend sábado 周六 星期六 土曜", "on saturday"),
     ("sonntag domingo 周日 星期日 星期天 日曜", "on sunday"),
 )
+# Words of other languages that bound a time, before it or after it.
+_BOUNDS = (
+    ("since", ("seit", "desde", "自从", "自", "从"), ("以来", "至今", "からずっと", "から")),
+    ("until", ("bis", "hasta"), ("为止", "まで")),
+    ("before", ("vor", "antes"), ("之前", "以前", "より前", "の前")),
+)
+# What may stand between such a word and the time: articles, and adjectives of German and Spanish.
+_BETWEEN = frozenset("dem der den des letztem letzten letzter vorigem vorigen el la los las del pasado".split())
+_MOST_BETWEEN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,7 @@ def spoken_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
 def asked_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
     """The times that what is asked for may be of: from a day on after `since`, up to it after `before`; without such a
     word, the times that are spoken of."""
+    question = _with_english_times(question)
     starts, end = [0], LAST_MOMENT
     is_bounded = has_begun = False
     of_time: tuple[TimeSpan, ...] = ()
@@ -103,6 +113,8 @@ def asked_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
         mentions = _times_at_start(rest, now)
         if not mentions or (word in _RANGE_ENDS and not has_begun):
             continue
+        if word == "before" and question[: bound.start()].lower().endswith("day "):
+            continue  # "the day before yesterday" is a day
         spans = [mention.span for mention in mentions]
         if word == "from" and not _patterns()["onwards"].match(rest, mentions[0].end):
             of_time = tuple(spans)
@@ -154,9 +166,26 @@ def _with_english_times(question: str) -> str:
     lowered = question.lower()
     words = frozenset(re.findall(r"\w+", lowered))
     for phrases, english in _IN_ENGLISH:
-        if any(_says(phrase.replace("_", " "), lowered, words) for phrase in phrases.split()):
-            return f"{question} {english}"
+        for phrase in (each.replace("_", " ") for each in phrases.split()):
+            if _says(phrase, lowered, words):
+                before, _, after = lowered.partition(phrase)
+                bound = _bound(before, after)
+                return f"{question} {bound} {english.removeprefix('on ')}" if bound else f"{question} {english}"
     return question
+
+
+def _bound(before: str, after: str) -> str:
+    """What bounds a time that stands between two texts, in English; empty for nothing."""
+    words = before.split()
+    while words and words[-1] in _BETWEEN and len(before.split()) - len(words) < _MOST_BETWEEN:
+        words.pop()
+    said_before = " " + " ".join(words[-2:])
+    said_after = after.lstrip("日的の ")
+    for english, leading, following in _BOUNDS:
+        is_led = any(said_before.endswith(word if UNSPACED.match(word) else f" {word}") for word in leading)
+        if is_led or said_after.startswith(following):
+            return english
+    return ""
 
 
 def _says(phrase: str, lowered: str, words: frozenset[str]) -> bool:

@@ -548,3 +548,47 @@ def test_long_output_is_cut_around_its_errors() -> None:
 def test_short_output_is_kept_whole() -> None:
     assert error_excerpt("a\n\nb\n") == "a\nb"
     assert error_excerpt("") == ""
+
+
+def test_a_short_answer_to_a_question_is_kept_as_a_note_and_found_by_the_words_of_the_question(
+    agent: Agent, notes: Notes
+) -> None:
+    agent.tell("UserPromptSubmit", prompt="how do i flash the second board again, the one with the blue sticker?")
+    answer = "With probe-rs: `probe-rs run --chip STM32L072`, after holding BOOT while plugging it in."
+    agent.tell("Stop", last_assistant_message=answer)
+    assert agent.kept()[1:] == [("note", answer)]
+    assert answer in notes.ask("How do I flash the board with the blue sticker?", project="id:app")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("Could you run the tests of the parser?", "All 19 tests of the parser pass."),
+        ("what did the ops folks answer about the nas?", "I cannot see their mail, only this repository."),
+        ("which port does the gateway listen on?", "Do you mean the public gateway or the internal one?"),
+        ("rename the lexer to scanner in all files", "The lexer is now called scanner in all files."),
+    ],
+)
+def test_what_answers_no_question_or_knows_nothing_is_not_kept(agent: Agent, prompt: str, answer: str) -> None:
+    agent.tell("UserPromptSubmit", prompt=prompt)
+    agent.tell("Stop", last_assistant_message=answer)
+    assert all(text != answer for _, text in agent.kept())
+
+
+def test_an_answer_that_comes_after_work_is_no_answer_to_the_question(agent: Agent) -> None:
+    agent.tell("UserPromptSubmit", prompt="which port does the gateway listen on?")
+    agent.run("git commit -m 'Port 8080'", "[main 1a2b3c4] Port 8080\n 1 file changed, 2 insertions(+)")
+    agent.tell("Stop", last_assistant_message="Done and committed, tell me if more is needed.")
+    assert [kind for kind, _ in agent.kept()] == ["request", "change"]
+
+
+def test_a_commit_is_kept_without_the_count_of_its_lines(agent: Agent) -> None:
+    agent.run("git commit -am 'Port 8080'", "[main 1a2b3c4] Port 8080\n 3 files changed, 2 insertions(+)")
+    assert agent.kept() == [("change", "Ran `git commit -am 'Port 8080'`\n[main 1a2b3c4] Port 8080")]
+
+
+def test_the_start_of_a_session_does_not_count_what_was_forgotten(agent: Agent) -> None:
+    for text in ("The pool has 8 threads", "Twelve workers are enough for any queue"):
+        last = agent.memory.remember(Draft(text), ObservationOrigin("id:app")).id
+    agent.memory.forget([last])
+    assert "holds 1 observation from" in agent.tell("SessionStart", source="startup")

@@ -49,9 +49,15 @@ def vectors(memory: Memory) -> list[tuple[str, int]]:
 
 
 def test_what_shares_no_word_with_the_question_is_found_and_marked(memory: Memory, notes: Notes) -> None:
-    hit = memory.search("authentication", "p", limit=3).hits[0]
-    assert hit.observation.text == LOGIN
+    hit = memory.search("exponential backoff", "p", limit=3).hits[0]
+    assert hit.observation.text == RETRIES
     assert hit.is_near
+
+
+def test_what_is_written_short_is_found_by_the_long_word(memory: Memory, notes: Notes) -> None:
+    hit = memory.search("authentication", "p", limit=3).hits[0]
+    assert hit.observation.text == LOGIN  # OAuth
+    assert not hit.is_near
 
 
 def test_what_shares_its_words_comes_first_and_is_not_marked(memory: Memory, notes: Notes) -> None:

@@ -10,6 +10,10 @@ from deltos.domains.memory.outcome import outcome_of, status_in
 
 # Ends of real outputs: what each program prints last when something is wrong.
 FAILURES = {
+    "bash dump.sh": "upload failed: dump/a.gz to s3://archive/a.gz An error occurred (AccessDenied) when calling PutObject",
+    "./sync.sh": "Copying 3 files\nDeployment of web failed: quota exceeded",
+    "./load.sh": "2026-11-17 10:02:11 ERROR could not reach the broker",
+    "./nightly": "[FATAL] no space left",
     "pytest -q": "FAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed, 3 passed in 0.12s",
     "pytest tests/gone": "ERROR: file or directory not found: tests/gone\n\nno tests ran in 0.00s",
     "uv run pytest": "=== 2 errors in 0.31s ===",
@@ -58,6 +62,8 @@ SUCCESSES = {
     "git commit -m 'error: no'": "[main 1a2b3c4] error: no more failed tests\n 1 file changed",
     "make": "cc -o app main.c -Werror\necho 'error handling built'",
     "./deploy.sh": "0 errors, 0 failed",
+    "./report.sh": "2026-11-17 INFO wrote 12 rows\nERRORS=0 FAILED=0 TOTAL=12",
+    "./check.sh": "12 checked, 0 failed: none",
     "git pull; git status": "Already up to date.\nnothing to commit, working tree clean",
 }
 

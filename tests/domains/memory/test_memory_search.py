@@ -330,3 +330,65 @@ class TestSnippets:
     @given(st.text(max_size=400), st.lists(st.text(min_size=1, max_size=10), max_size=4))
     def test_never_longer_than_allowed(self, text: str, words: list[str]) -> None:
         assert len(snippet(text, [(word,) for word in words])) <= SNIPPET_CHARACTERS
+
+
+@pytest.mark.parametrize("question", ["what did we change since Monday", "was haben wir seit Montag geändert"])
+def test_since_a_day_means_from_that_day_on(notes: Notes, clock: Clock, question: str) -> None:
+    clock.pass_time(days=-6)
+    notes.keep("Ran a migration of the orders table", kind="change")
+    clock.pass_time(days=4)
+    notes.keep("Edited limits.py", kind="change")
+    clock.pass_time(days=1)
+    notes.keep("Renamed the queue", kind="change")
+    clock.pass_time(days=1)
+    assert set(notes.ask(question)[:2]) == {"Edited limits.py", "Renamed the queue"}
+
+
+def test_an_answer_has_the_form_that_the_question_asks_for(notes: Notes) -> None:
+    notes.keep("Boards take a sample of the soil before they sleep")
+    notes.keep("A board takes one sample per minute")
+    notes.keep("The board of the lab samples air and soil")
+    assert notes.ask("how often does the board sample")[0] == "A board takes one sample per minute"
+    notes.keep("Sessions of guests are kept apart from those of members")
+    notes.keep("Sessions of guests end after 20 minutes")
+    assert notes.ask("how long do sessions of guests live")[0] == "Sessions of guests end after 20 minutes"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("which end-to-end test is broken", "`playwright test` failed in e2e/login.spec.ts"),
+        ("where is the configuration of the proxy", "The proxy reads conf.d/config.toml"),
+        ("which dependencies need a review", "deps are bumped on Fridays"),
+        ("Dürfen wir neue Abhängigkeit im Server nehmen", "Keine neuen Abhängigkeiten ohne Rücksprache"),
+    ],
+)
+def test_short_forms_and_german_endings_are_the_same_words(notes: Notes, question: str, text: str) -> None:
+    notes.keep(text)
+    notes.keep("The colour of the header is blue")
+    assert notes.ask(question)[0] == text
+
+
+def test_a_decision_of_a_day_that_speaks_of_the_matter_comes_before_others_of_that_day(
+    notes: Notes, clock: Clock
+) -> None:
+    clock.pass_time(days=-6)  # a Thursday
+    for number in range(40):
+        notes.keep(f"Edited module{number}.py", kind="change")
+    for text in ("Labels are translated to Japanese", "Nobody deploys on Fridays", "Logs stay for a month"):
+        notes.keep(text, kind="decision", source="user")
+    asked_for = "Put the version into the path, growers can deal with that"
+    notes.keep(asked_for, kind="request", source="user")
+    clock.pass_time(days=6)
+    assert asked_for in notes.ask("What was decided last Thursday about versioning?")[:3]
+
+
+def test_forgotten_observations_are_not_counted(notes: Notes, memory: Memory) -> None:
+    first = notes.keep("The pool has 8 threads")
+    notes.keep("Twelve workers are enough for any queue")
+    keys = memory.project_keys("p")
+    assert memory.store.count(keys) == 2
+    memory.forget([first])
+    assert memory.store.count(keys) == 1
+    memory.forget([first], restore=True)
+    assert memory.store.count(keys) == 2

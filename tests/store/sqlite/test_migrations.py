@@ -41,6 +41,7 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "006-exchange",
         "007-unspaced-words",
         "008-words-in-order",
+        "009-forgotten",
     ]
 
 

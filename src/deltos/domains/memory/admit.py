@@ -11,6 +11,7 @@ from deltos.domains.memory.events import Action, Event, Happening, Outcome, Tool
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, prose_lines, split_sentences
 from deltos.domains.memory.model import Draft
 from deltos.domains.memory.redact import is_secret_file
+from deltos.text.scripts import UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,6 +54,7 @@ _FINDING = (
     r"|原因|因为|导致|所以|根本|なぜなら|のため|が原因|せいで"
 )
 _BETWEEN_SENTENCES = r"(?<=[.!?])\s+|\n+|(?<=[。！？])"
+_LINES_CHANGED = r" ?\d{1,9} files? changed\b"
 _STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
 _FEWEST_STEPS = 3
 _SHORT_ANSWER_CHARACTERS = 500
@@ -67,6 +69,43 @@ _SMALL_TALK = frozenset(
     "gracias muchas muy bien vale hasta luego mañana hola buenos días adiós sí perfecto "
     "谢谢 谢谢你 好的 好 再见 你好 不客气 辛苦了 明天见 "
     "ありがとう ありがとうございます お疲れ様 お疲れ様です はい いいえ おはよう こんにちは".split()
+)
+# How a question for knowledge begins, and one that asks for something to be done.
+_ASKS = (
+    "what", "which", "where", "when", "who", "why", "how", "is", "are", "was", "were", "does", "do", "did", "has",
+    "have", "was", "welche", "welcher", "welches", "wo", "wohin", "woher", "wann", "wer", "warum", "wieso", "wie",
+    "ist", "sind", "hat", "haben", "gibt", "qué", "cuál", "dónde", "cuándo", "quién", "cómo", "cuánto", "por",
+)  # fmt: skip
+_ASKS_UNSPACED = (
+    "什么",
+    "哪",
+    "怎么",
+    "为什么",
+    "多少",
+    "几",
+    "吗",
+    "何",
+    "どこ",
+    "いつ",
+    "誰",
+    "なぜ",
+    "どう",
+    "どの",
+    "ですか",
+)
+_ASKS_FOR_WORK = ("can you", "could you", "would you", "will you", "please", "kannst du", "könntest", "bitte", "puedes")
+_FIRST_WORDS = 6
+_KNOWS_NOT = (
+    "i cannot",
+    "i can't",
+    "i don't",
+    "sorry",
+    "ich kann",
+    "ich weiß nicht",
+    "no puedo",
+    "no sé",
+    "我无法",
+    "我不",
 )
 _TRIVIAL = (
     r"(?i)^\s*(?:/\w|(?:yes|no|ok(?:ay)?|sure|continue|go on|go ahead|thanks?(?: you)?|do it|"
@@ -101,6 +140,34 @@ def may_fix(event: Event) -> bool:
     return effect_of(tool.subject) is not Effect.LOOKS
 
 
+def may_answer(event: Event) -> bool:
+    """Whether this is what an agent said in few words: it may be what the user asked for."""
+    return event.happening is Happening.ANSWERED and 0 < len(event.text.strip()) <= _SHORT_ANSWER_CHARACTERS
+
+
+def answer_to(event: Event, earlier: Sequence[Observation]) -> Draft | None:
+    """A short answer to what the user asked last, with nothing kept between them. `earlier`: newest first."""
+    said = event.text.strip()
+    asked = earlier[0] if earlier else None
+    if asked is None or asked.source != "user" or asked.kind not in ("request", NOTE) or not _asks(asked.text):
+        return None
+    if said.endswith(("?", "？")) or said.lower().startswith(_KNOWS_NOT) or count_words(said) < _FEWEST_WORDS:
+        return None
+    return Draft(said, NOTE, "agent")
+
+
+def _asks(prompt: str) -> bool:
+    """Whether a prompt asks for knowledge, not for work."""
+    last = prompt.rstrip().splitlines()[-1].lower()
+    if not last.endswith(("?", "？")) and not UNSPACED.search(last):
+        return False
+    if any(words in last for words in _ASKS_FOR_WORK):
+        return False
+    sentence = split_sentences(last)[-1] if split_sentences(last) else last
+    words = re.findall(r"[^\W\d_]+", sentence)[:_FIRST_WORDS]
+    return any(word in _ASKS for word in words) or any(word in sentence for word in _ASKS_UNSPACED)
+
+
 def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
     """When a command works that failed before in this session: what fixed it and what had gone wrong.
     `earlier`: newest first."""
@@ -126,7 +193,15 @@ def _printed_by_change(tool: ToolUse | None) -> str:
     """What a command printed that changed something, once it worked: addresses, versions, numbers of commits."""
     if tool is None or effect_of(tool.subject) is not Effect.CHANGES or not tool.output.strip():
         return ""
-    return f"It printed: {error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}\n"
+    return f"It printed: {_printed(tool)}\n"
+
+
+def _printed(tool: ToolUse) -> str:
+    """What a command printed that changed something, in short, without git's count of lines: a question about what
+    changed would find every commit by it."""
+    lines = tool.output.splitlines()
+    kept = [line for line in lines if not re.match(_LINES_CHANGED, line)]
+    return error_excerpt("\n".join(kept), characters=_OUTPUT_CHARACTERS // 3)
 
 
 def _named_steps(steps: Sequence[Observation]) -> str:
@@ -357,7 +432,7 @@ def _command(tool: ToolUse) -> Draft | None:
         return Draft(f"{command} failed:\n{error_excerpt(tool.output)}".rstrip(": \n"), kind="error")
     if effect is Effect.CHANGES and tool.outcome is Outcome.WORKED:
         return Draft(
-            f"Ran {command}\n{error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}".strip(),
+            f"Ran {command}\n{_printed(tool)}".strip(),
             kind="change",
         )
     return None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.admit import admit, fix_of, may_fix
+from deltos.domains.memory.admit import admit, answer_to, fix_of, may_answer, may_fix
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.anchors import relative_files
 from deltos.domains.memory.events import Action, Happening
@@ -114,7 +114,8 @@ def relative_to(root: Path, event: Event) -> Event:
 def _keep(open_memory: Callable[[bool], Memory], event: Event, origin: ObservationOrigin) -> None:
     """One write: the observation if there is one, or the end of the session."""
     draft = admit(event)
-    if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
+    may_matter = may_fix(event) or may_answer(event) or event.happening is Happening.SESSION_ENDED
+    if draft is None and not may_matter:
         return
     memory = open_memory(False)
     prepared = None if draft is None else prepare_draft(memory, draft, origin)
@@ -137,6 +138,9 @@ def keep_event(
     project, session = memory.origin_keys(writer, origin)
     if may_fix(event) and (fix := fix_of(event, memory.earlier_in(writer, session, limit=_EARLIER))):
         prepared = prepare_draft(memory, fix, origin)
+    if prepared is None and may_answer(event):
+        answer = answer_to(event, memory.earlier_in(writer, session, limit=1))
+        prepared = None if answer is None else prepare_draft(memory, answer, origin)
     if prepared is None:
         return None
     added = memory.add(writer, project, session, prepared)

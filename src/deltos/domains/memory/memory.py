@@ -21,7 +21,15 @@ from deltos.domains.memory.model import (
     shown_id,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.domains.memory.supersede import amended, kinds_that_replace, kinds_to_compare, superseded
+from deltos.domains.memory.supersede import (
+    amended,
+    goes_back,
+    kinds_that_replace,
+    kinds_to_compare,
+    superseded,
+    unamended,
+    went_back,
+)
 from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
@@ -242,11 +250,28 @@ class Memory:
         older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
         # What the user pinned goes only when the user says so.
         replaced = [row for row in superseded(new, older) if row.pinned_at is None]
+        if goes_back(new):
+            replaced += [row for row in self._go_back(project, writer, new, older) if row not in replaced]
+            older = writer.recent(project, limit=looked_at, until=new.created_at, kinds=kinds)
         for row, text in amended(new, (row for row in older if row not in replaced)):
             self._amend(writer, row, Clean(text))
         for row in replaced:
             writer.mark_superseded(row.place, new.id, micros(self.clock()))
         return replaced
+
+    def _go_back(
+        self, project: int, writer: ObservationsWriter, new: NewObservation, older: Sequence[Observation]
+    ) -> tuple[Observation, ...]:
+        """Have what held before hold again, where a new observation goes back to it; what is given up for that."""
+        kinds, looked_at = kinds_to_compare(new)
+        statements = self.store.page((project,), new.created_at + 1, 0, limit=looked_at, kinds=kinds)
+        revived, given_up = went_back(new, statements)
+        for row in revived:
+            writer.mark_superseded(row.place, None, micros(self.clock()))
+        for row in older:
+            if (text := unamended(row.text, given_up)) != row.text:
+                self._amend(writer, row, Clean(text))
+        return given_up
 
     def _superseded_since(self, writer: ObservationsWriter, project: int, place: int, old: NewObservation) -> None:
         """Have what was kept before, but said later, answer in the place of something that is taken in only now."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltos.digest import sha256
-from deltos.domains.memory.admit import admit, may_fix
+from deltos.domains.memory.admit import admit, may_answer, may_fix
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.capture import is_folder as is_folder_there
 from deltos.domains.memory.capture import keep_event, prepare_draft, project_root, relative_to
@@ -353,8 +353,8 @@ class Miner:
         elif one.prepared is not None:
             self.report.kinds[one.prepared.new.kind] += 1
             self.report.projects[one.origin.project_id] += 1
-        elif not self._dry_run:  # a command that works again, which only the session tells
-            self.report.kinds["finding"] += 1
+        elif not self._dry_run:  # only the session tells: a command that works again, an answer to a question
+            self.report.kinds["finding" if one.event.tool is not None else "note"] += 1
             self.report.projects[one.origin.project_id] += 1
 
     def _candidate(self, told: Told) -> _Candidate | None:
@@ -375,7 +375,7 @@ class Miner:
             return None
         event = relative_to(home.top, event)
         draft = admit(event)
-        if draft is None and not may_fix(event):
+        if draft is None and not may_fix(event) and not may_answer(event):
             return None
         origin = ObservationOrigin(home.project_id, home.root, event.session_id or None, event.agent, home.folder)
         id_text = f"{event.agent}:{told.key}"

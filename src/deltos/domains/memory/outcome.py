@@ -106,10 +106,16 @@ _BY_PROGRAM: dict[str, Signs] = {
 _UNKNOWN_PROGRAM = (
     Signs(
         begins=("FAILED ", "FAILED (", "E   ", "test result: FAILED", "--- FAIL", "FAIL\t", "npm ERR!", "make: ***"),
-        holds=("BUILD FAILURE", "BUILD FAILED", "error TS", "]: *** "),
+        holds=("BUILD FAILURE", "BUILD FAILED", "error TS", "]: *** ", "An error occurred ("),
         counts=("failed", "failing"),
     ),
 )
+_LEVELS = ("ERROR", "FATAL", "CRITICAL", "FAILED", "FAILURE")
+_AROUND_LEVELS = "[](){}<>:*!|│┃-"
+_LOG_HEAD_CHARACTERS = 60
+_LOG_HEAD_WORDS = 4
+_MOST_LOG_LINES = 2_000
+_FAILED_WORDS = 4  # before `failed:` in a line that says so
 _STATUS_WORDS = ("exit code: ", "exit code ", "exit status ", "exited with code ")
 _END_CHARACTERS = 2_000
 _COMMITTED_CHARACTERS = 120
@@ -152,7 +158,30 @@ def _tells_failure(programs: tuple[str, ...], text: str) -> bool:
     signs = [*known, *(() if everything else _UNKNOWN_PROGRAM)]
     if any(sign in text for row in signs for sign in row.passes):
         return False
-    return any(_fails(row, text) for row in (*signs, _ANY)) or _ends_with_exception(text)
+    if any(_fails(row, text) for row in (*signs, _ANY)) or _ends_with_exception(text):
+        return True
+    return not everything and (_says_failed(text) or _logs_failure(text))
+
+
+def _logs_failure(text: str) -> bool:
+    """Whether a line begins as programs of all sorts say that they failed: with the level of a log in capitals, or with
+    such a word and a colon."""
+    for line in text.splitlines()[:_MOST_LOG_LINES]:
+        words = [word.strip(_AROUND_LEVELS) for word in line[:_LOG_HEAD_CHARACTERS].split()[:_LOG_HEAD_WORDS]]
+        if any(word in _LEVELS for word in words):
+            return True
+    return False
+
+
+def _says_failed(text: str) -> bool:
+    """Whether a line begins by saying that something failed: `upload failed: …`, `Deployment of web failed: …`."""
+    at = text.find(" failed: ")
+    while at >= 0:
+        words = text[text.rfind("\n", 0, at) + 1 : at].split()
+        if 0 < len(words) <= _FAILED_WORDS and not words[-1].strip(",").isdecimal():
+            return True
+        at = text.find(" failed: ", at + 1)
+    return False
 
 
 def _fails(signs: Signs, text: str) -> bool:

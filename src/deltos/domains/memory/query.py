@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.glossary import translations
@@ -32,6 +33,20 @@ _IRREGULAR = """
     tear tore torn|tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn|
     win won|write wrote written|child children|man men|woman women|person people|foot feet|tooth teeth|mouse mice|
     life lives|wife wives|leaf leaves|knife knives|half halves|index indices|vertex vertices|matrix matrices"""
+# What people write short, and long.
+_SHORT_FORMS = """
+    e2e|i18n internationalization internationalisation|l10n localization localisation|k8s kubernetes|a11y accessibility|
+    db database databases|repo repository repositories|config configuration configs|env environment environments|
+    auth authentication authorization|deps dependency dependencies|lib libs library libraries|
+    doc docs documentation|prod production|perf performance|param parameter parameters params|
+    arg argument arguments args|msg message messages|pkg package packages|app application applications|
+    admin administrator administrators|sync synchronize synchronise synchronization|async asynchronous|
+    min minimum|max maximum|temp temporary|dir directory directories|img image images|spec specification|
+    mem memory|info information|ops operations|dev development|tz timezone|url urls link links"""
+_PHRASES = (
+    ("end-to-end", "e2e"), ("end to end", "e2e"), ("time zone", "timezone"), ("log in", "login"), ("sign in", "signin"),
+    ("set up", "setup"), ("roll back", "rollback"), ("back up", "backup"), ("check out", "checkout"),
+)  # fmt: skip
 _CHINESE_QUESTION_WORDS = frozenset("什么 为什 怎么 哪里 在哪 哪个 多少 几个 我们 是否 有没".split())
 # German "die" is an English verb: a language is told by two of its small words.
 _TELLING_SMALL_WORDS = 2
@@ -96,6 +111,13 @@ _WEAK_WORDS = frozenset(
     "one may might against still ever else much many often until something anything nothing someone somebody anyone "
     "everyone noch immer etwas jemand manchmal algo alguien todavía".split()
 )
+# What says when; a question that speaks of a time looks for what was kept then.
+_DATE_WORDS = frozenset(
+    "last since ago yesterday monday tuesday wednesday thursday friday saturday sunday gestern vorgestern heute montag "
+    "dienstag mittwoch donnerstag freitag samstag sonnabend sonntag letzte letzten letzter seit ayer hoy lunes martes "
+    "miércoles jueves viernes sábado domingo pasado pasada desde "
+    "昨天 前天 今天 昨日 上周 周一 周二 周三 周四 周五 周六 周日 月曜 火曜 水曜 木曜 金曜 土曜 曜日 先週".split()
+)
 # Questions for a number that was measured: such observations begin with this word.
 _ASKING_FOR_MEASURES = frozenset(
     "fast faster slow slower latency throughput measured benchmark load schnell langsam rápido lento".split()
@@ -110,6 +132,8 @@ _ASKING_WHY = frozenset("why warum wieso weshalb 为什 为何 なぜ どうし�
 _SPANISH_WHY = "por qué"
 _WE = frozenset("we our i wir ich nosotros 我们 私た".split())
 _SPANISH_WE = ("amos", "emos", "imos")
+# "Why was it changed": what people do, though they are not named.
+_DECIDED_PHRASES = ("was it ", "were they ", "was that ", "was this ", "wurde es", "wurde das", "se cambió", "se quitó")
 # How somebody asks for what has been agreed, or is to be kept to.
 _STATED_PHRASES = (
     "how do we", "how should", "how must", "how are we", "how do i", "may i", "can i", "may we", "do we use",
@@ -119,7 +143,34 @@ _STATED_PHRASES = (
     "puedo usar", "podemos usar", "usamos", "可以用", "应该用", "必须", "能不能", "すべき", "てもいい", "べきです",
 )  # fmt: skip
 _ENDINGS = ("ing", "es", "ed", "s")
+_GERMAN_ENDINGS = ("en", "er", "es", "em", "e", "n", "s", "")
+_SHORTEST_INFLECTED = 4
+_SHORTEST_STEM = 3
 _MOST_TRANSLATED = 12  # a question of more words than these finds something in its own language
+
+
+class AnswerForm(Enum):
+    """What an answer has that a question asks for: how often, how long, how many, which version."""
+
+    FREQUENCY = auto()
+    DURATION = auto()
+    VERSION = auto()
+    NUMBER = auto()
+
+
+_FORM_PHRASES = {
+    AnswerForm.FREQUENCY: """
+        how often|how frequent|which interval|what interval|the interval|wie oft|con qué frecuencia|cada cuánto|
+        多久一次|频率|頻度|何回""",
+    AnswerForm.DURATION: """
+        how long|how soon|how late|until when|wie lange|bis wann|cuánto tiempo|hasta cuándo|多长时间|多久|いつまで|期間|
+        何分|何日""",
+    AnswerForm.VERSION: "which version|what version|welche version|qué versión|哪个版本|どのバージョン",
+    AnswerForm.NUMBER: """
+        how many|how much|how large|how big|how high|how fast|how far|what percentage|largest|smallest|maximum|
+        at most|at least|wie viel|wie groß|wie hoch|wie schnell|cuánto|cuánta|多少|几个|多大|多快|いくつ|いくら|
+        どのくらい|何人""",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +182,26 @@ class MemoryQuery:
     words: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str] = frozenset()
+    form: AnswerForm | None = None
     asks_for_former: bool = False
     asks_for_open: bool = False
     asks_why: bool = False
 
 
-def parse_query(text: str) -> MemoryQuery:
-    """The words of a question that can tell one observation from another."""
-    words = [word.lower() for token in TOKEN.findall(text) for word in _words_of(token) if is_single_token(word)]
-    small = _small_words(words)
+def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
+    """The words of a question that can tell one observation from another; where it speaks of a time, those do not that
+    say when."""
+    asked = _with_short_forms(text)
+    words = [word.lower() for token in TOKEN.findall(asked) for word in _words_of(token) if is_single_token(word)]
+    language = _language(words)
+    small = PROSE_STOP_WORDS | _SMALL_WORDS[language] if language else PROSE_STOP_WORDS
     telling = [word for word in dict.fromkeys(words) if word not in small and not _only_asks(word)]
-    useful = [word for word in telling if word not in _WEAK_WORDS] or telling
+    weak = _WEAK_WORDS | _DATE_WORDS if is_dated else _WEAK_WORDS
+    useful = [word for word in telling if word not in weak] or telling
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
+    if language == "de":
+        groups = dict.fromkeys(map(_inflected, groups))
     if len(groups) <= _MOST_TRANSLATED:
         groups = dict.fromkeys(map(_in_all_languages, groups))
     if not _ASKING_FOR_MEASURES.isdisjoint(words):
@@ -154,6 +212,7 @@ def parse_query(text: str) -> MemoryQuery:
         frozenset(words),
         names,
         _kinds_asked(words, text.lower()),
+        _form_asked(text.lower()),
         asks_for_former=not _ASKING_FOR_FORMER.isdisjoint(words),
         asks_for_open=not _ASKING_FOR_OPEN.isdisjoint(words),
         asks_why=_asks_why(words, text.lower()),
@@ -166,7 +225,8 @@ def _kinds_asked(words: Sequence[str], lowered: str) -> frozenset[str]:
     if _asks_why(words, lowered):
         # "Why was it slow after the clocks changed": no change is asked for. What people do, they do for a reason.
         is_ours = not _WE.isdisjoint(words) or any(word.endswith(_SPANISH_WE) for word in words)
-        asked = asked - {"change"} | {"finding"} | (set(_STATED) if is_ours else set())
+        is_decided = is_ours or any(phrase in lowered for phrase in _DECIDED_PHRASES)
+        asked = asked - {"change"} | {"finding"} | (set(_STATED) if is_decided else set())
     if any(phrase in lowered for phrase in _STATED_PHRASES):
         asked |= set(_STATED)
     return frozenset(asked)
@@ -181,12 +241,40 @@ def _words_of(token: str) -> list[str]:
     return unspaced_words(token) or [token]
 
 
-def _small_words(words: Iterable[str]) -> frozenset[str]:
-    """The words that tell nothing in the language of a question; English ones always, as names and terms are."""
+def _language(words: Iterable[str]) -> str:
+    """The language of a question, told by its small words; empty for English, and for what tells none."""
     counts = {language: sum(word in small for word in words) for language, small in _SMALL_WORDS.items()}
     language = max(counts, key=counts.__getitem__)
-    is_other = counts[language] >= _TELLING_SMALL_WORDS
-    return PROSE_STOP_WORDS | _SMALL_WORDS[language] if is_other else PROSE_STOP_WORDS
+    return language if counts[language] >= _TELLING_SMALL_WORDS else ""
+
+
+def _with_short_forms(text: str) -> str:
+    """A question in which what is usually written as one short word is."""
+    lowered = text.lower()
+    for phrase, short in _PHRASES:
+        if phrase in lowered:
+            text = lowered = lowered.replace(phrase, short)
+    return text
+
+
+def _inflected(group: tuple[str, ...]) -> tuple[str, ...]:
+    """A German word with its other endings; the index stems English alone."""
+    (word, *_) = group
+    if len(group) > 1 or not word.isalpha() or len(word) < _SHORTEST_INFLECTED:
+        return group
+    end = next((end for end in _GERMAN_ENDINGS if end and word.endswith(end)), "")
+    stem = word.removesuffix(end)
+    if len(stem) < _SHORTEST_STEM:
+        return group
+    return (word, *(stem + other for other in _GERMAN_ENDINGS if other != end))
+
+
+def _form_asked(lowered: str) -> AnswerForm | None:
+    """The form that the answer to a question has: of several, what the rarest phrase asks for."""
+    for form, phrases in _FORM_PHRASES.items():
+        if any(phrase.strip() in lowered for phrase in phrases.split("|")):
+            return form
+    return None
 
 
 def _only_asks(word: str) -> bool:
@@ -216,5 +304,5 @@ def _in_all_languages(group: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _forms() -> dict[str, tuple[str, ...]]:
-    groups = [tuple(group.split()) for group in _IRREGULAR.split("|")]
+    groups = [tuple(group.split()) for group in (*_IRREGULAR.split("|"), *_SHORT_FORMS.split("|"))]
     return {form: group for group in groups for form in group}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
@@ -13,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.admit import MEASURED
 from deltos.domains.memory.kinds import NOTE
-from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
+from deltos.domains.memory.query import AnswerForm, MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
 from deltos.store.observations import POSITION_BITS, session_of
-from deltos.text.dates import TimeSpan, spoken_spans
+from deltos.text.dates import TimeSpan, asked_spans
 from deltos.text.rarity import idf
 from deltos.text.scripts import UNSPACED
 from deltos.text.stop_words import PROSE_STOP_WORDS
@@ -52,7 +53,10 @@ _LEAST_FOR_ONE_WORD = 0.25
 _USUALLY_LACKING = 0.7
 
 _STATED = ("decision", "preference")
-_NOTE_SHARE = 0.6  # a user's note may be a decision: how much it counts where one is asked for
+# A user's note may be a decision, and a request tells what was wanted: how much each counts where one is asked for.
+_NOTE_SHARE = 0.6
+_REQUEST_SHARE = 0.3
+_BESIDE_MATTER = 0.5  # how much a decision of that time counts that has no word of the matter that is asked about
 _PROMPT_REACH = 5  # observations between an answer and the prompt that it answers
 _COMMAND_CHARACTERS = 40  # by so much a command is known again
 _REASONS = (
@@ -69,7 +73,23 @@ _USUAL_LENGTH = 200
 # Hand-set, then checked by leaving out one conversation at a time: benchmarks/memory_folds.py.
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MOST_POSITIONS = 200
-_HEAD_CHARACTERS = 160
+_HEAD_CHARACTERS = 300
+_COMMITTED = "Ran `git "
+_NUMBER_WORDS = frozenset(
+    "one two three four five six seven eight nine ten twelve half once twice zero a eins ein eine zwei drei vier fünf "
+    "sechs sieben acht neun zehn uno una dos tres cuatro cinco seis siete ocho nueve diez".split()
+) - frozenset(("a", "one", "ein", "eine", "uno", "una", "half"))
+_DURATIONS = frozenset(
+    "second seconds minute minutes hour hours day days week weeks month months year years ms s min h forever "
+    "sekunde sekunden minuten stunde stunden tag tage tagen woche wochen monat monate monaten jahr jahre jahren "
+    "segundo segundos minuto minutos hora horas día días semana semanas mes meses año años".split()
+)
+_UNSPACED_DURATIONS = ("秒", "分钟", "小时", "天", "周", "个月", "年", "分", "時間", "日", "週間", "か月")
+_FREQUENCIES = frozenset(
+    "every per each once twice hourly daily weekly monthly yearly nightly times alle pro je jede jeden jeder jedes "
+    "täglich wöchentlich stündlich monatlich einmal zweimal cada diario diaria veces vez".split()
+)
+_UNSPACED_FREQUENCIES = ("每", "毎", "ごと", "おき", "次", "回")
 SNIPPET_CHARACTERS = 100
 
 
@@ -130,7 +150,7 @@ class ObservationFeatures(NamedTuple):
     excess_length: float
     named: bool
     asked_kind: float
-    asked_kind_then: bool
+    asked_kind_then: float
     stated: bool
     only_asks: bool
     dated: bool
@@ -140,6 +160,7 @@ class ObservationFeatures(NamedTuple):
     prompt_words: float = 0.0  # how rare the question's words are that stand in the prompt which an answer answers
     gives_reason: bool = False
     settled: bool = False  # a failure that was mended later, where what is still open is asked for
+    has_form: bool = False  # a number, a time, a version, where one is asked for
 
 
 class _RankedPlace(NamedTuple):
@@ -209,10 +230,10 @@ def search(
     filters: Filters = NO_FILTERS,
 ) -> MemoryResults:
     """The best `limit` observations for a question, best first, by words and where known by meaning."""
-    question = parse_query(text)
+    spans = asked_spans(text, now)
+    question = parse_query(text, is_dated=bool(spans))
     searched = store.count(scope.project_keys)
     matches = _match(store, question, scope, searched)
-    spans = spoken_spans(text, now)
     allowed = None if filters == NO_FILTERS else _allowed(store, scope, filters, searched)
     best = matches.best(_FIRST_STAGE, allowed)
     similarities = _within(store, scope, similarities)
@@ -241,6 +262,7 @@ def search(
             words=words[sketch.place],
             similarity=max(0.0, similar.get(sketch.place, 0.0)),
             lacking=lacking,
+            has_words=bool(matches.bits.get(sketch.place)),
         )._replace(
             prompt_words=_prompt_words(sketch, sketches, matches),
             settled=bool(mended) and _is_settled(sketch, mended),
@@ -427,6 +449,7 @@ def _features(
     words: float,
     similarity: float,
     lacking: float,
+    has_words: bool,
 ) -> ObservationFeatures:
     written = sketch.created_at
     dated = any(span.start <= written < span.end for span in spans)
@@ -437,7 +460,7 @@ def _features(
         excess_length=math.log(max(1.0, sketch.length / _USUAL_LENGTH)),
         named=_is_named(sketch, question),
         asked_kind=_asked_kind(sketch, question),
-        asked_kind_then=dated and sketch.kind in question.kinds,
+        asked_kind_then=_asked_kind(sketch, question) * (1.0 if has_words else _BESIDE_MATTER) if dated else 0.0,
         stated=sketch.kind in _STATED,
         only_asks=sketch.kind == "request" and sketch.tail.endswith(("?", "？")),
         dated=dated,
@@ -445,14 +468,33 @@ def _features(
         similarity=similarity,
         near_alone=similarity * lacking,
         gives_reason=question.asks_why and sketch.kind in question.kinds and _has_reason(sketch.head),
+        has_form=question.form is not None and _has_form(sketch, question.form),
     )
+
+
+def _has_form(sketch: Sketch, form: AnswerForm) -> bool:
+    """Whether an observation has what a question asks for by its form."""
+    if sketch.head.startswith(_COMMITTED):
+        return False  # git counts lines there
+    lowered = sketch.head.lower()
+    if form is AnswerForm.VERSION:
+        return re.search(r"\d\.\d", lowered) is not None
+    words = tokens(lowered)
+    if form is AnswerForm.FREQUENCY:
+        return not _FREQUENCIES.isdisjoint(words) or any(word in lowered for word in _UNSPACED_FREQUENCIES)
+    has_number = any(word[0].isdecimal() or word in _NUMBER_WORDS for word in words)
+    if form is AnswerForm.DURATION:
+        return has_number and (not _DURATIONS.isdisjoint(words) or any(word in lowered for word in _UNSPACED_DURATIONS))
+    return has_number
 
 
 def _asked_kind(sketch: Sketch, question: MemoryQuery) -> float:
     if sketch.kind in question.kinds:
         return 1.0
-    may_be_stated = sketch.kind == NOTE and sketch.source == "user" and not question.kinds.isdisjoint(_STATED)
-    return _NOTE_SHARE if may_be_stated else 0.0
+    if sketch.source != "user" or question.kinds.isdisjoint(_STATED):
+        return 0.0
+    is_task = sketch.kind == "request" and not sketch.tail.endswith(("?", "？"))
+    return _NOTE_SHARE if sketch.kind == NOTE else _REQUEST_SHARE if is_task else 0.0
 
 
 def _has_reason(head: str) -> bool:
@@ -461,8 +503,8 @@ def _has_reason(head: str) -> bool:
 
 
 def _prompt_words(sketch: Sketch, sketches: Mapping[int, Sketch], matches: _Matches) -> float:
-    """What the words are worth that only the prompt has which an agent's finding answers."""
-    if sketch.kind != "finding" or sketch.source != "agent":
+    """What the words are worth that only the prompt has which an agent's finding or note answers."""
+    if sketch.kind not in ("finding", NOTE) or sketch.source != "agent":
         return 0.0
     for back in range(1, _PROMPT_REACH + 1):
         before = sketches.get(sketch.place - back)

@@ -1,6 +1,6 @@
 """When a newer observation takes the place of an older one: it names what it replaces ("20, not 50", "Stripe instead of
 Adyen", "from 8 to 12") and speaks of the same matter, or it is an edit that takes out all that an earlier one put in.
-Plain scans: hooks run it."""
+One that goes back to what held before ("back to Adyen") replaces what had replaced that. Plain scans: hooks run it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.words import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from deltos.store.observations import NewObservation, Observation
 
@@ -33,6 +33,7 @@ _STEM_CHARACTERS = 5
 _LEAST_SHARED = 2
 _SHARE_OF_TOPIC = 0.5
 _SHARE_OF_BIGRAMS = 0.35
+_LEAST_MEASURE_WORDS = 3
 _FEWEST_LIST_LINES = 3
 _LONGEST_LIST = 4_000
 _MOST_QUOTED = 160
@@ -47,6 +48,13 @@ _BEFORE = (
 # What comes after it, in Japanese.
 _AFTER = ("ではなく", "じゃなくて", "をやめて", "の代わりに")
 _PARTICLES = frozenset("はをがにのも、。 ")
+# What comes before that to which one goes back, and after it in Japanese.
+_BACK_TO = (
+    " back to ", " revert to ", " reverting to ", " return to ", " returning to ", " zurück zu ", " zurück auf ",
+    " doch wieder ", " volvemos a ", " volver a ", " de vuelta a ", "改回", "换回", "恢复为", "恢复成", "回到",
+)  # fmt: skip
+_BACK_TO_AFTER = ("に戻す", "に戻し", "に戻る", "に戻り", "へ戻す")
+_NOT_BACK = ("never ", " not ", "n't ", " no ", " nie ", " nicht ", " nunca ", "不要", "不再", "ない")
 # A time or a reason that follows it is not part of it.
 _TIME_OR_REASON = frozenset("since because as when after until from seit weil ab desde porque".split())
 _RETRACTIONS = ("changed my mind about ", "changed my mind on ", "habe es mir anders überlegt mit ")
@@ -63,12 +71,21 @@ _SMALL_WORDS = PROSE_STOP_WORDS | frozenset(
 
 class _Correction(NamedTuple):
     """What a text says no longer holds (`replaced`), and the matter that it speaks of beside that. A retraction names
-    the matter itself; `units` are those of numbers that hold now ("12 MB, not 8")."""
+    the matter itself; `units` are those of numbers that hold now ("12 MB, not 8"); `measure` is what is replaced word
+    for word, where that has a number and a unit ("every 5 seconds")."""
 
     replaced: frozenset[str]
     topic: frozenset[str]
     is_retraction: bool = False
     units: frozenset[str] = frozenset()
+    measure: str = ""
+
+
+class WentBack(NamedTuple):
+    """What holds again because a newer observation goes back to it, and what is given up for it."""
+
+    revived: tuple[Observation, ...] = ()
+    given_up: tuple[Observation, ...] = ()
 
 
 class Amended(NamedTuple):
@@ -82,7 +99,7 @@ def kinds_to_compare(new: NewObservation) -> tuple[tuple[str, ...], int]:
     """The kinds of older observations that a new one may replace, and how many of them to look at; mostly none."""
     if new.kind == "change" and new.text.startswith(_EDIT):
         return (("change",), _EDITS_LOOKED_AT) if "\n- " in new.text else ((), 0)
-    if new.kind in _STATEMENTS and new.source != "agent" and any(_corrections(new.text)):
+    if new.kind in _STATEMENTS and new.source != "agent" and (any(_corrections(new.text)) or goes_back(new)):
         return _STATEMENTS, _LOOKED_AT
     return (), 0
 
@@ -100,23 +117,104 @@ def superseded(new: NewObservation | Observation, older: Iterable[Observation]) 
     return [row for row in older if any(_replaces(correction, row) for correction in corrections)]
 
 
+def goes_back(new: NewObservation) -> bool:
+    """Whether an observation says that something holds again."""
+    return new.kind in _STATEMENTS and new.source != "agent" and any(_returned(new.text))
+
+
+def went_back(new: NewObservation, statements: Sequence[Observation]) -> WentBack:
+    """What of the older statements, newest first and those among them that were replaced, holds again, and what has to
+    go for that."""
+    by_id: dict[str, Observation] = {row.id: row for row in statements}
+    said = _stems(new.text)
+    for returned in _returned(new.text):
+        pairs = [(row, by) for row in statements if (by := by_id.get(row.superseded_by or "")) is not None]
+        candidates = [(row, by) for row, by in pairs if _may_go(by) and _is_returned(returned, said, by, row)]
+        # Where two replaced the like, the one is meant that speaks of the same matter, else the newest.
+        chosen = max((by for _, by in candidates), key=lambda by: len(_stems(by.text) & said), default=None)
+        if chosen is not None:
+            return WentBack(tuple(row for row, by in candidates if by is chosen), (chosen,))
+        alone = next((row for row in statements if _may_go(row) and _is_returned(returned, said, row)), None)
+        if alone is not None:
+            return WentBack((), (alone,))
+    return WentBack()
+
+
+def _may_go(row: Observation) -> bool:
+    is_live = row.superseded_by is None and row.deleted_at is None and row.pinned_at is None
+    return is_live and row.source != "agent" and not row.text.startswith(_HAPPENED)
+
+
+def _is_returned(
+    returned: frozenset[str], said: frozenset[str], newer: Observation, older: Observation | None = None
+) -> bool:
+    """Whether the newer of two statements had replaced what is named as holding again."""
+    taken_back = [each.replaced for each in _corrections(newer.text)]
+    if returned <= _stems(newer.text) - frozenset[str]().union(*taken_back):
+        return False  # it says the same
+    named = next((each for each in taken_back if each and each <= returned), frozenset[str]())
+    if not named and older is not None and returned <= _stems(older.text):
+        named = returned
+    if not named or not all(map(str.isdecimal, named)):
+        return bool(named)
+    before = _stems(newer.text) | (_stems(older.text) if older is not None else frozenset())
+    return any(not word.isdecimal() for word in said & before)  # a number alone may be of anything
+
+
+def _returned(text: str) -> Iterator[frozenset[str]]:
+    """What a text says one goes back to; questions and what is denied do not."""
+    if len(text) > 4 * _MOST_CHARACTERS:
+        return
+    for sentence in _sentences(text):
+        lowered = f" {sentence.lower()} "
+        if sentence.rstrip().endswith(("?", "？")) or any(word in lowered for word in _NOT_BACK):
+            continue
+        phrases = [*_following(lowered, _BACK_TO, words=_REPLACED_WORDS), *_preceding(lowered, _BACK_TO_AFTER)]
+        yield from filter(None, map(_stems, phrases))
+
+
+def unamended(text: str, given_up: Iterable[Observation]) -> str:
+    """A text without the word that some of its lines no longer hold, where what said so is given up."""
+    for row in given_up:
+        text = text.replace(f" (no longer: {_shortened(row.text)})", "")
+    return text
+
+
 def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> list[Amended]:
-    """Plans and other lists of which a new observation takes back single lines: these say so from now on."""
+    """Plans and other lists of which a new observation takes back single lines, and statements of which it takes back
+    one clause: these say so from now on."""
     corrections = list(_corrections(new.text)) if new.kind in _STATEMENTS and new.source != "agent" else []
     if not corrections:
         return []
     since = f" (no longer: {_shortened(new.text)})"
     found = []
     for row in older:
-        lines = row.text.split("\n")
-        if len(lines) < _FEWEST_LIST_LINES or len(row.text) > _LONGEST_LIST:
-            continue
-        if row.pinned_at is not None or row.text.startswith(_HAPPENED):
+        if row.pinned_at is not None or row.text.startswith(_HAPPENED) or len(row.text) > _LONGEST_LIST:
             continue  # what the user pinned changes only when the user says so
-        told = [_with_word(line, since, corrections) for line in lines]
-        if told != lines:
-            found.append(Amended(row, "\n".join(told)))
+        lines = row.text.split("\n")
+        if len(lines) >= _FEWEST_LIST_LINES:
+            lines = [_with_word(line, since, corrections) for line in lines]
+        elif row.source != "agent" and " (no longer: " not in row.text and _has_clause(row.text, corrections):
+            lines[-1] += since
+        if (text := "\n".join(lines)) != row.text:
+            found.append(Amended(row, text))
     return found
+
+
+def _has_clause(text: str, corrections: Iterable[_Correction]) -> bool:
+    """Whether one of several clauses of a statement is taken back."""
+    if len(text) > _MOST_CHARACTERS or text.rstrip().endswith(("?", "？")):
+        return False
+    clauses = _clauses(text)
+    return len(clauses) > 1 and any(_is_replaced(each, clause) for each in corrections for clause in clauses)
+
+
+def _clauses(text: str) -> list[str]:
+    """What stands between the commas and full stops of a text; a point inside a number or a name ends nothing."""
+    pieces = [text]
+    for end in (*_SENTENCE_ENDS, ", ", ": ", "，", "、"):
+        pieces = [part for piece in pieces for part in piece.split(end)]
+    return [piece for piece in pieces if piece.strip()]
 
 
 def _with_word(line: str, since: str, corrections: Iterable[_Correction]) -> str:
@@ -166,6 +264,8 @@ def _is_replaced(correction: _Correction, text: str) -> bool:
         number for number, unit in _measures(text) if unit in correction.units
     }:
         return len(shared) > _LEAST_SHARED  # the same unit, and two words of the matter beside it
+    if shared and correction.measure and f" {correction.measure} " in f" {' '.join(tokens(text))} ":
+        return True  # nobody says the same number, unit and word before it of another thing that shares a word
     # Bigrams over the borders of words are shared by chance alone.
     share = _SHARE_OF_TOPIC if all(map(str.isascii, shared)) else _SHARE_OF_BIGRAMS
     if len(shared) >= _LEAST_SHARED and len(shared) > share * min(len(correction.topic), len(topic)):
@@ -182,14 +282,21 @@ def _corrections(text: str) -> Iterator[_Correction]:
             continue
         lowered = f" {sentence.lower()} "
         topic_of = text if len(text) <= _WHOLE_CHARACTERS else sentence
-        for replaced in map(_stems, _replaced(lowered)):
-            if replaced:
+        for phrase in _replaced(lowered):
+            if replaced := _stems(phrase):
                 is_number = all(map(str.isdecimal, replaced))
                 now = _measures(topic_of) if is_number else ()
                 units = frozenset(unit for number, unit in now if number not in replaced)
-                yield _Correction(replaced, _stems(topic_of) - replaced, units=units)
+                measure = _whole_measure(phrase)
+                yield _Correction(replaced, _stems(topic_of) - replaced, units=units, measure=measure)
         for phrase in _following(lowered, _RETRACTIONS, words=2 * _REPLACED_WORDS):
             yield _Correction(_stems(phrase), frozenset(), is_retraction=True)
+
+
+def _whole_measure(phrase: str) -> str:
+    """The words of a phrase that is a number with its unit and a word beside them; empty for any other."""
+    words = tokens(phrase)
+    return " ".join(words) if len(words) >= _LEAST_MEASURE_WORDS and _measures(phrase) else ""
 
 
 def _measures(text: str) -> list[tuple[str, str]]:
@@ -205,16 +312,22 @@ def _measures(text: str) -> list[tuple[str, str]]:
 def _replaced(lowered: str) -> Iterator[str]:
     """The phrases of a sentence that name what no longer holds."""
     yield from _following(lowered, _BEFORE, words=_REPLACED_WORDS)
-    for marker in _AFTER:
-        before, found, _ = lowered.partition(marker)
-        if found:
-            start = max((at for at, letter in enumerate(before) if letter in _PARTICLES), default=-1)
-            yield before[start + 1 :][-_REPLACED_CHARACTERS:]
+    yield from _preceding(lowered, _AFTER)
     if any(verb in lowered for verb in _CHANGING):
         for phrase in _following(lowered, (" from ",), words=2 * _REPLACED_WORDS):
             before, found, _ = phrase.partition(" to ")
             if found:
                 yield before
+
+
+def _preceding(lowered: str, markers: Iterable[str]) -> Iterator[str]:
+    """What stands before each marker, back to a particle."""
+    for marker in markers:
+        before, found, _ = lowered.partition(marker)
+        before = before.rstrip()  # many set a space between scripts
+        if found:
+            start = max((at for at, letter in enumerate(before) if letter in _PARTICLES), default=-1)
+            yield before[start + 1 :][-_REPLACED_CHARACTERS:]
 
 
 def _following(lowered: str, markers: Iterable[str], *, words: int) -> Iterator[str]:

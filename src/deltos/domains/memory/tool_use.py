@@ -39,6 +39,7 @@ _ACTIONS = {
     "fetch": Action.FETCH,
     "websearch": Action.WEB_SEARCH,
     "googlewebsearch": Action.WEB_SEARCH,
+    "webrun": Action.WEB_SEARCH,  # Codex' own tool, where the provider does not search
     "askuserquestion": Action.QUESTION,
     "askuser": Action.QUESTION,
     "question": Action.QUESTION,
@@ -93,6 +94,8 @@ def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
     given = next((part for name in _FIELDS_OF_INPUT if (part := payload.part(name, is_json=True))), payload)
     name = payload.name("tool_name", "toolName", "tool") or _TOOL_NAMES.get(key, "")
     action = _action(name)
+    if action is Action.WEB_SEARCH and _opened_page(given):
+        action = Action.FETCH
     field = next((name for name in _FIELDS_OF_ANSWER if name in payload), "")
     answer = payload.part(field, is_json=field in _JSON_ANSWERS)
     output = _output(action, agent, payload.said(field, is_json=field in _JSON_ANSWERS), answer, given)
@@ -125,13 +128,23 @@ def _subject(action: Action, given: Payload) -> Clean:
         case Action.COMMAND:
             return given.line("command", "cmd", "command_line")
         case Action.FETCH:
-            return given.text("url") or given.text("prompt")
+            return given.text("url") or given.text("prompt") or _opened_page(given)
         case Action.WEB_SEARCH:
-            return given.text("query")
+            queries = (each.text("q") for each in given.parts("search_query"))
+            return given.text("query") or Clean(", ".join(filter(None, queries)))
         case Action.PULL_REQUEST:
             return given.text("title") or _number_of(given)
         case _:
             return Clean("")
+
+
+def _opened_page(given: Payload) -> Clean:
+    """The address of the page that Codex' web tool opens, or looks into; empty for a search, and for one of its hits,
+    which it names by a number."""
+    if given.parts("search_query"):
+        return Clean("")
+    opened = (part.text("ref_id") for name in ("open", "find") for part in given.parts(name))
+    return next((address for address in opened if address.startswith(("https://", "http://"))), Clean(""))
 
 
 def _number_of(given: Payload) -> Clean:

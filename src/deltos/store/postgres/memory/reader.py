@@ -265,8 +265,9 @@ class PostgresObservations:
     # ------------------------------------------------------------------ counts
 
     def count(self, project_keys: Sequence[int]) -> int:
-        sql = "SELECT count(*) FROM observation WHERE project = ANY(%s)"
-        return int(self._query(sql, (list(project_keys),))[0][0])
+        every = "SELECT count(*) FROM observation WHERE project = ANY(%s)"
+        sql = f"SELECT ({every}) - ({every} AND deleted_at IS NOT NULL)"
+        return int(self._query(sql, (list(project_keys), list(project_keys)))[0][0])
 
     def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
         sql = """SELECT kind, count(*) - count(deleted_at), count(deleted_at) FROM observation

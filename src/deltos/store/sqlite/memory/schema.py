@@ -163,4 +163,8 @@ MIGRATIONS = (
         INSERT INTO word (word) VALUES ('rebuild');
         """,
     ),
+    Migration(
+        "009-forgotten",
+        "CREATE INDEX observation_by_deletion ON observation (project) WHERE deleted_at IS NOT NULL;",
+    ),
 )
