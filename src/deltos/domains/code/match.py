@@ -43,7 +43,7 @@ MATCH_TERMS_OF_ISSUE = 16  # the rarest words of an issue are often its reporter
 # 300 chunks and 32 described files cost half as much again, for the same NDCG@10 on labelled queries: ARCHITECTURE.md.
 CHUNK_CANDIDATES = 150
 FILE_CANDIDATES = 60
-_NAME_CANDIDATES = 200
+NAME_CANDIDATES = 200
 # Files whose features are computed; a name may be defined in many files that score alike before that.
 KEPT_FILES = 20
 KEPT_FILES_FOR_NAME = 28
@@ -259,7 +259,7 @@ def _candidates(
     alone, paired = selecting.alone, selecting.paired
     chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if alone or paired else []
     files = store.match_files([*query.terms, *query.joined], alone, paired, scope, limit=FILE_CANDIDATES)
-    definitions = store.definitions_named(query.names, scope, limit=_NAME_CANDIDATES) if query.names else []
+    definitions = store.definitions_named(query.names, scope, limit=NAME_CANDIDATES) if query.names else []
     return _gather(store, chunks, files, definitions, scale)
 
 
