@@ -120,6 +120,32 @@ def test_what_was_read_ahead_for_one_caller_tells_another_nothing(database: Data
         assert not theirs.facts().is_complete
 
 
+def test_several_projects_are_asked_at_once_and_each_shows_what_its_caller_may_see(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = _with_code(database, OURS, "tusk secret"), _with_code(database, THEIRS, "secret")
+
+    def asked_ahead() -> list[list[int]]:
+        with ours.code.snapshot(), theirs.code.snapshot():
+            ours.code.look_ahead([theirs.code], ["secret"], ["walrus"], limit=5)
+            asked = _statements(monkeypatch)
+            found = [
+                [
+                    len(store.code.match_chunks(["secret"], [], FileScope(), limit=5)),
+                    len(store.code.definitions_named(["walrus"], FileScope(), limit=5)),
+                ]
+                for store in (ours, theirs)
+            ]
+            assert not [sql for sql in asked if "FROM definition" in sql or "FROM word " in sql] or found[1] == [0, 0]
+            return found
+
+    with confined(Confinement((OURS,))):
+        assert asked_ahead() == [[1, 1], [0, 0]]
+    assert asked_ahead() == [[1, 1], [1, 1]]
+    with confined(Confinement((OURS,))):
+        assert asked_ahead() == [[1, 1], [0, 0]]
+
+
 def test_what_was_read_ahead_does_not_outlive_a_write(database: Database) -> None:
     ours, theirs = _with_code(database, OURS, "tusk"), _with_code(database, THEIRS, "secret")
     ours.look_ahead([theirs])

@@ -367,6 +367,9 @@ class CodeSearch:
 
     def _corpora(self, query: CodeQuery) -> list[Corpus]:
         """What is searched of each project. Meaning is not asked where a name is meant that one of them has."""
+        first, *others = [project.store.code for project in self._projects]
+        if others:
+            first.look_ahead(others, [*query.terms, *query.joined], query.names, limit=NAME_CANDIDATES)
         is_named = query.kind == "symbol" and any(
             project.store.code.definitions_named(query.names, FileScope(), limit=NAME_CANDIDATES)  # asked again below
             for project in self._projects

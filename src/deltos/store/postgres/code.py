@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.code import Code
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.tables import Ids, ProjectTables
     from deltos.store.version import Version
@@ -90,6 +91,7 @@ _HELD_CHUNKS = 4_096
 # In memory.
 _DEFINITION_BYTES = 250
 _OBJECT_BYTES = 100
+_NAMED = "definitions named"
 _WHOLE_CHUNK = """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature,
                          symbol_words, doc_words, body_words, hash, size, mtime_ns, seen_at_ns
                   FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
@@ -111,11 +113,17 @@ class PostgresCode:
     def version(self) -> Version:
         return self._tables.version()
 
+    def look_ahead(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
+        several = [self._tables, *(each._tables for each in others if isinstance(each, PostgresCode))]  # noqa: SLF001
+        read_words(several, [CHUNK_WORDS, FILE_WORDS], terms)
+        if names:
+            _read_definitions(several, tuple(names), limit)
+
     def chunk_count(self) -> int:
         return self._chunk_words.row_total()
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        read_words(self._tables, [CHUNK_WORDS, FILE_WORDS], terms)  # files are asked for the same words
+        read_words([self._tables], [CHUNK_WORDS, FILE_WORDS], terms)  # files are asked for the same words
         return self._chunk_words.row_counts(terms)
 
     def match_chunks(
@@ -262,7 +270,7 @@ class PostgresCode:
         asked = (tuple(names), limit)
         if condition:
             return list(read([asked])[asked])
-        kept = self._tables.kept("definitions named", [asked], read, lambda found: _DEFINITION_BYTES * len(found))
+        kept = self._tables.kept(_NAMED, [asked], read, lambda found: _DEFINITION_BYTES * len(found))
         return list(kept[asked])
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
@@ -321,6 +329,28 @@ def _chunk_bytes(chunk: _WholeChunk) -> int:
 
 def _path_bytes(file: FileRow) -> int:
     return len(file.path)
+
+
+def _read_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], limit: int) -> None:
+    """Read who defines names in several projects, in one round trip, where it can be kept."""
+    asked = (names, limit)
+    states = {tables.key: state for tables in several if (state := tables.state())}
+    keys = [key for key, state in states.items() if not state.has(_NAMED, asked)]
+    if not keys:
+        return
+    named, given = is_one_of_in_any_case("name", names)
+    rows = several[0].query(
+        f"""SELECT asked.key, file_id, name, kind, line, end_line, container FROM unnest(%s::bigint[]) AS asked (key)
+            CROSS JOIN LATERAL (SELECT * FROM definition WHERE definition.project = asked.key
+            AND definition.project = ANY(%s) AND {named} ORDER BY lower(name), definition.id LIMIT %s) AS found
+            ORDER BY asked.key, lower(name), found.id""",
+        (keys, keys, *given, limit),
+    )
+    found: dict[int, list[tuple[int, DefinitionRecord]]] = {key: [] for key in keys}
+    for key, file_id, *definition in rows:
+        found[key].append((file_id, DefinitionRecord(*definition)))
+    for key, definitions in found.items():
+        states[key].put(_NAMED, {asked: tuple(definitions)}, _DEFINITION_BYTES * len(definitions))
 
 
 class _FileCode(NamedTuple):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.kept import KeptState
     from deltos.store.postgres.tables import ProjectTables
 
     Numbers = npt.NDArray[Any]
@@ -140,28 +141,34 @@ class _Stored(NamedTuple):
         return sum(len(postings) + _BLOCK_BYTES for _, _, postings in self.blocks or ())
 
 
-def read_words(tables: ProjectTables, kinds: Sequence[WordKind], terms: Iterable[str]) -> None:
-    """Read what several indexes have of the words of a question, in one round trip, where it can be kept.
+def read_words(several: Sequence[ProjectTables], kinds: Sequence[WordKind], terms: Iterable[str]) -> None:
+    """Read what several indexes of projects have of the words of a question, in one round trip, where it can be kept.
 
     Postings of common words are left to those who select by them.
     """
-    state = tables.state()
-    words = {word for term in terms for word in tokens_of(term)}
-    asked = sorted(word for word in words if any(not state.has(kind.kept_as, word) for kind in kinds)) if state else []
-    if state is None or not asked:
+    words = sorted({word for term in terms for word in tokens_of(term)})
+    missing: dict[int, tuple[KeptState, list[str]]] = {}
+    for tables in several:
+        if state := tables.state():
+            unknown = [word for word in words if any(not state.has(kind.kept_as, word) for kind in kinds)]
+            if unknown:
+                missing[tables.key] = state, unknown
+    if not missing:
         return
-    rows = tables.query(
-        """SELECT kind, term, block, row_count,
-                  CASE WHEN SUM(row_count) OVER (PARTITION BY kind, term) <= %s THEN postings END FROM word
-           WHERE project = %s AND kind = ANY(%s) AND term = ANY(%s) ORDER BY kind, term, block""",
-        (_FEW_ROWS, tables.key, [kind.number for kind in kinds], asked),
+    asked = sorted({word for _, unknown in missing.values() for word in unknown})
+    rows = several[0].query(
+        """SELECT project, kind, term, block, row_count,
+                  CASE WHEN SUM(row_count) OVER (PARTITION BY project, kind, term) <= %s THEN postings END FROM word
+           WHERE project = ANY(%s) AND kind = ANY(%s) AND term = ANY(%s) ORDER BY project, kind, term, block""",
+        (_FEW_ROWS, list(missing), [kind.number for kind in kinds], asked),
     )
-    found: dict[tuple[int, str], list[tuple[int, int, bytes | None]]] = {}
-    for number, term, *block in rows:
-        found.setdefault((number, term), []).append((block[0], block[1], block[2]))
-    for kind in kinds:
-        stored = {word: _stored(found.get((kind.number, word), ())) for word in asked}
-        state.put(kind.kept_as, stored, sum(each.byte_count for each in stored.values()))
+    found: dict[tuple[int, int, str], list[tuple[int, int, bytes | None]]] = {}
+    for key, number, term, *block in rows:
+        found.setdefault((key, number, term), []).append((block[0], block[1], block[2]))
+    for key, (state, unknown) in missing.items():
+        for kind in kinds:
+            stored = {word: _stored(found.get((key, kind.number, word), ())) for word in unknown}
+            state.put(kind.kept_as, stored, sum(each.byte_count for each in stored.values()))
 
 
 def _stored(blocks: Iterable[tuple[int, int, bytes | None]]) -> _Stored:
@@ -191,7 +198,7 @@ class WordIndex:
     def _counts(self, words: Iterable[str]) -> dict[str, int]:
         """How many rows have each of some words that any row has."""
         if state := self._tables.state():
-            read_words(self._tables, [self._kind], words)
+            read_words([self._tables], [self._kind], words)
             kept = state.known(self._kind.kept_as, words)
             if len(kept) == len(set(words)):  # else they were let go meanwhile
                 return {word: stored.row_count for word, stored in kept.items() if stored.row_count}
