@@ -131,6 +131,10 @@ class Code(Protocol):
     def version(self) -> Version:
         """What tells the state that this thread reads from every other."""
 
+    def look_ahead(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
+        """Itself and others are about to be asked one after the other for these terms, and for up to so many
+        definitions of these names: where each would cost round trips, all are asked at once."""
+
     def chunk_count(self) -> int:
         """How many chunks there are."""
 

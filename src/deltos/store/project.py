@@ -254,6 +254,10 @@ class ProjectStore(ProjectFiles, Protocol):
     def repairing(self, work: Callable[[], _T]) -> _T:
         """What `work` gives; where it meets damage, an empty store takes this one's place, and it works once more."""
 
+    def look_ahead(self, others: Sequence[ProjectStore]) -> None:
+        """This thread is about to ask itself and others one after the other: where each would cost a round trip, what
+        tells their states is read at once."""
+
     def claim(self, part: str = "") -> AbstractContextManager[bool]:
         """Whether this process may index now, until the block ends or the process dies; others may not meanwhile.
 

@@ -161,15 +161,20 @@ class ProjectIndex:
         `follows`: the follower is asked afterwards whether it is behind.
         """
 
+        is_complete = False
+
         def answered() -> _T:
-            return work(self.freshen(progress=progress, wait_seconds=wait_seconds, files_alone=files_alone))
+            nonlocal is_complete
+            freshness = self.freshen(progress=progress, wait_seconds=wait_seconds, files_alone=files_alone)
+            is_complete = freshness.complete
+            return work(freshness)
 
         try:
             return self.store.repairing(answered)
         finally:
             with suppress(StoreError):  # what the answer met counts, not what comes after it
                 if follows:  # only now: it must not slow the answer down
-                    self._follow(after_seconds=FOLLOW_AFTER_SECONDS)
+                    self._follow(after_seconds=FOLLOW_AFTER_SECONDS, is_complete=is_complete)
 
     def freshen(
         self,
@@ -429,10 +434,15 @@ class ProjectIndex:
         finally:
             self.store.release()
 
-    def _follow(self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False) -> None:
-        """Let the follower catch up in the background where it is behind; files come first."""
+    def _follow(
+        self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False, is_complete: bool = False
+    ) -> None:
+        """Let the follower catch up in the background where it is behind; files come first: `is_complete` where they
+        are known to be there."""
         follower = self._follower
-        if follower is None or not self.store.facts().is_complete or not has_checkout(self.project.root, self.store):
+        if follower is None or not has_checkout(self.project.root, self.store):
+            return
+        if not is_complete and not self.store.facts().is_complete:
             return
         with self._starting:
             if self._following is not None and self._following.running:

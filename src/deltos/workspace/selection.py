@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.confinement import may_read
-from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NotFound
+from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NotFound, StoreError
 from deltos.files import given_path
 from deltos.workspace.names import names_of
 from deltos.workspace.project_index import FIRST_INDEX_SECONDS
@@ -246,6 +247,10 @@ def freshen_all(
     ready: dict[Path, FreshRepository] = {}
     left = [*selection.left]
     deadline = time.monotonic() + wait_seconds
+    stores = [repository.index.store for repository in selection.repositories]
+    if len(stores) > 1:
+        with suppress(StoreError):  # each says itself why it cannot be asked
+            stores[0].look_ahead(stores[1:])
     complete = {repository.index.project.root: repository.index.is_complete for repository in selection.repositories}
     turns = -(-len(complete) // _FOLLOWED_AT_ONCE)
     turn = next(_QUESTIONS) % turns

@@ -132,7 +132,7 @@ class _Judge:
         pools = [(*candidate.chunk_ids[:BEST_CHUNKS], *candidate.near_chunks) for candidate in candidates]
         ids = list(dict.fromkeys(chunk_id for pool in pools for chunk_id in pool))
         self._chunks: Mapping[int, CodeChunkRow] = store.chunks(ids)
-        self._words: Mapping[int, CodeChunkWords] = store.chunk_words(ids)
+        self._words: Mapping[int, CodeChunkWords] = corpus.chunk_words(ids)
         self._deviations: dict[int, float] = {}
         if near:
             for candidate, pool in zip(candidates, pools, strict=True):
@@ -163,9 +163,9 @@ class _Judge:
     def _score(self, chunk_id: int) -> float:
         """What a chunk's words, its name, its documentation and its meaning say for it."""
         words = self._words[chunk_id]
-        in_symbol = self._weights.found(f" {words.symbol} ")
-        in_doc = self._weights.found(f" {words.doc} ")
-        anywhere = self._weights.found(f" {words.body} ") | in_symbol | in_doc
+        in_symbol = self._weights.found_among(words.symbol)
+        in_doc = self._weights.found_among(words.doc)
+        anywhere = self._weights.found_among(words.body) | in_symbol | in_doc
         return (
             _COVERAGE * self._weights.share(anywhere)
             + _RARE * self._weights.rare_share(anywhere)

@@ -100,6 +100,7 @@ class CandidateFile:
     is_near: bool = False  # one of the nearest in meaning
     is_spoken_for: bool = False  # one of those that similar commits say most for
     coverage: float = 0.0  # the share of the query's words that the file has, where it was described
+    by_words: tuple[float, ...] | None = None  # the features that it has whatever others are candidates, once described
     prose_penalty: float = 1.0  # of prose: 1 where code says the same, 0 where prose alone has the answer
 
 
@@ -138,6 +139,7 @@ class Weights:
         self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
         self._shares: dict[int, float] = {}
         self._rare_shares: dict[int, float] = {}
+        self._found: dict[str, int] = {}
         squares = {term: value * value for term, value in self.by_term.items()}
         self._rare = tuple(value / (sum(squares.values()) or 1.0) for value in squares.values())
         self._by_prefix: dict[str, list[str]] = {}
@@ -151,6 +153,14 @@ class Weights:
         for needle, bit in self._needles:
             if needle in text:
                 bits |= bit
+        return bits
+
+    def found_among(self, words: str) -> int:
+        """The same for index words without spaces around them, which are looked through once however often they are
+        asked for: the chunks of candidates are described, and then chosen among."""
+        bits = self._found.get(words)
+        if bits is None:
+            bits = self._found[words] = self.found(f" {words} ") if words else 0
         return bits
 
     def share_within(self, text: str) -> float:
@@ -241,26 +251,36 @@ def _above(share: float, least: float) -> float:
 
 def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts) -> list[float]:
     """What one candidate shows by itself, in the order of OWN_FEATURES."""
+    if candidate.by_words is None:
+        candidate.by_words = _by_words(candidate, query, spoken, weights, texts)
+    return [*candidate.by_words, candidate.similarity, candidate.deviations, *_history_features(candidate, weights)]
+
+
+def _by_words(
+    candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts
+) -> tuple[float, ...]:
+    """What the words and the structure of a candidate show, whatever others there are: all features but those of
+    meaning and history."""
     file = candidate.file
     path = _path_facts(file.path)
     words = texts.files[file.id]
-    stem, folders, names = f" {words.stem} ", f" {words.folders} ", f" {words.names} "
     # One bit per query word and field: unions and differences of fields below are free.
-    in_stem, in_folders, in_names = weights.found(stem), weights.found(folders), weights.found(names)
+    in_stem, in_folders = weights.found_among(words.stem), weights.found_among(words.folders)
+    in_names = weights.found_among(words.names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     content, in_content = _content_features(candidate.chunk_scores, chunks, weights)
-    in_head = weights.found(f" {words.head} ")
+    in_head = weights.found_among(words.head)
     anywhere = in_stem | in_folders | in_names | in_content | in_head
     candidate.coverage = weights.share(anywhere)
-    return [
+    return (
         *content,
         weights.share(in_stem),
         _covered(words.stem, path.subject, weights),
         _prefix_share(words.stem, weights),
         float(path.subject in spoken),
         weights.share(in_folders & ~in_stem),
-        weights.joined_in(stem + folders),
-        _best_name(names, in_names, weights),
+        weights.joined_in(f" {words.stem}  {words.folders} "),
+        _best_name(f" {words.names} ", in_names, weights) if in_names else 0.0,
         weights.share(in_names),
         *_definition_features(candidate, query, path.subject),
         float(path.is_test and not query.about_tests),
@@ -271,10 +291,7 @@ def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: 
         candidate.coverage,
         weights.rare_share(anywhere),
         weights.share(in_head),
-        candidate.similarity,
-        candidate.deviations,
-        *_history_features(candidate, weights),
-    ]
+    )
 
 
 def _content_features(
@@ -284,8 +301,8 @@ def _content_features(
     coverage = symbol_coverage = doc_coverage = 0.0
     in_any = 0
     for chunk in chunks:
-        in_symbol, in_doc = weights.found(f" {chunk.symbol} "), weights.found(f" {chunk.doc} ")
-        in_chunk = weights.found(f" {chunk.body} ") | in_symbol | in_doc
+        in_symbol, in_doc = weights.found_among(chunk.symbol), weights.found_among(chunk.doc)
+        in_chunk = weights.found_among(chunk.body) | in_symbol | in_doc
         in_any |= in_chunk
         coverage = max(coverage, weights.share(in_chunk))
         symbol_coverage = max(symbol_coverage, weights.share(in_symbol))
@@ -299,7 +316,7 @@ def _history_features(candidate: CandidateFile, weights: Weights) -> tuple[float
     """What its commits say of a file, in the order of HISTORY_FEATURES."""
     if candidate.history is None:
         return (0.0,) * len(HISTORY_FEATURES)
-    found = weights.found(f" {candidate.history.words} ")
+    found = weights.found_among(candidate.history.words)
     changes = math.log(1 + candidate.history.changes) / 5
     similar = (candidate.spoken.best, candidate.spoken.total) if candidate.spoken else (0.0, 0.0)
     return weights.share(found), weights.rare_share(found), changes, candidate.recency, *similar

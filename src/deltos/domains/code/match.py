@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.near import ChunkSimilarities, NearFile
     from deltos.domains.code.query import CodeQuery
     from deltos.domains.code.usual import Usual
-    from deltos.store.code import ChunkMatch, Code, DefinitionRecord, FileRow
+    from deltos.store.code import ChunkMatch, Code, CodeChunkWords, DefinitionRecord, FileRow, FileWords
     from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
 
@@ -43,7 +43,7 @@ MATCH_TERMS_OF_ISSUE = 16  # the rarest words of an issue are often its reporter
 # 300 chunks and 32 described files cost half as much again, for the same NDCG@10 on labelled queries: ARCHITECTURE.md.
 CHUNK_CANDIDATES = 150
 FILE_CANDIDATES = 60
-_NAME_CANDIDATES = 200
+NAME_CANDIDATES = 200
 # Files whose features are computed; a name may be defined in many files that score alike before that.
 KEPT_FILES = 20
 KEPT_FILES_FOR_NAME = 28
@@ -87,6 +87,21 @@ class Corpus:
         self.store = store
         self.evidence = evidence
         self._statistics: Statistics | None = None
+        self._file_words: dict[int, FileWords] = {}
+        self._chunk_words: dict[int, CodeChunkWords] = {}
+        self.weights: Weights | None = None  # of the question, in all projects that are searched
+
+    def file_words(self, ids: Iterable[int]) -> Mapping[int, FileWords]:
+        """The words of files, and of all that were asked for before: each is read once."""
+        if missing := [file_id for file_id in ids if file_id not in self._file_words]:
+            self._file_words |= self.store.file_words(missing)
+        return self._file_words
+
+    def chunk_words(self, ids: Iterable[int]) -> Mapping[int, CodeChunkWords]:
+        """The same of chunks."""
+        if missing := [chunk_id for chunk_id in ids if chunk_id not in self._chunk_words]:
+            self._chunk_words |= self.store.chunk_words(missing)
+        return self._chunk_words
 
     def file_count(self) -> int:
         """How many files the project has."""
@@ -139,7 +154,7 @@ class Gathered:
 def gather(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> Gathered:
     """What may answer a question in some projects, before it is described."""
     together = _statistics_across(corpora, query)
-    found = Gathered(Weights(query, together.frequencies, together.chunk_count))
+    found = Gathered(weights_across(corpora, query))
     selecting = _selection_terms(together, query)
     least_near = _least_near([corpus.evidence.near for corpus in corpora])
     for number, corpus in enumerate(corpora):
@@ -178,7 +193,7 @@ def described(
             _tell_similarities(here, corpus.evidence.near, usual)
         if corpus.evidence.history:
             _tell_history(here, corpus.evidence.history, gathered.spoken[number])
-        texts[number] = _read_words(corpus.store, here)
+        texts[number] = _read_words(corpus, here)
     return candidates, describe(candidates, query, weights, texts)
 
 
@@ -192,9 +207,12 @@ def _least_near(similarities: Sequence[ChunkSimilarities | None]) -> float:
 
 
 def weights_across(corpora: Sequence[Corpus], query: CodeQuery) -> Weights:
-    """How rare the words of a question are in all of some projects together."""
-    together = _statistics_across(corpora, query)
-    return Weights(query, together.frequencies, together.chunk_count)
+    """How rare the words of a question are in all of some projects together: those that are asked the question."""
+    weights = corpora[0].weights
+    if weights is None:
+        together = _statistics_across(corpora, query)
+        weights = corpora[0].weights = Weights(query, together.frequencies, together.chunk_count)
+    return weights
 
 
 def _statistics_across(corpora: Sequence[Corpus], query: CodeQuery) -> Statistics:
@@ -218,9 +236,9 @@ def usual_similarity(corpora: Sequence[Corpus]) -> Usual:
     return pooled([corpus.evidence.near.usual for corpus in corpora if corpus.evidence.near])
 
 
-def _read_words(store: Code, candidates: Sequence[CandidateFile]) -> Texts:
+def _read_words(corpus: Corpus, candidates: Sequence[CandidateFile]) -> Texts:
     best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
-    return Texts(store.file_words([candidate.file.id for candidate in candidates]), store.chunk_words(best))
+    return Texts(corpus.file_words([candidate.file.id for candidate in candidates]), corpus.chunk_words(best))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +277,7 @@ def _candidates(
     alone, paired = selecting.alone, selecting.paired
     chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if alone or paired else []
     files = store.match_files([*query.terms, *query.joined], alone, paired, scope, limit=FILE_CANDIDATES)
-    definitions = store.definitions_named(query.names, scope, limit=_NAME_CANDIDATES) if query.names else []
+    definitions = store.definitions_named(query.names, scope, limit=NAME_CANDIDATES) if query.names else []
     return _gather(store, chunks, files, definitions, scale)
 
 

@@ -18,6 +18,7 @@ _LEAST_TOLD_WORDS, _LEAST_TOLD_CHARACTERS = 2, 8  # where the query says that it
 # Of the message's words that the text has: values that were put into it are others.
 _LEAST_SHARE, _LEAST_TOLD_SHARE = 0.6, 0.5
 _QUOTES = "\"'`"
+_QUOTE = re.compile("[\"'`]")
 _COMMENTS = ("#", "//", "/*", "*", "--", ";")
 _NO_MESSAGE = INTERROGATIVES | CHANGE_VERBS  # what begins so is a question, or the subject of a commit
 _MOST_WORDS = 60
@@ -295,7 +296,7 @@ def _letters(text: str) -> int:
 
 def _texts(line: str) -> list[list[str]]:
     """The texts between quotes in a line of code, each as its parts around the values that are put into it."""
-    if _is_comment(line):
+    if not _QUOTE.search(line) or _is_comment(line):
         return []
     cut = ([part for part in _FILLED.sub("\n", text).split("\n") if _letters(part) > 1] for text in _between(line))
     return [parts for parts in cut if parts]
@@ -304,9 +305,9 @@ def _texts(line: str) -> list[list[str]]:
 def _between(line: str) -> Iterator[str]:
     """What stands between quotes in a line of code; one that is not closed goes on to its end."""
     at = 0
-    while at < len(line):
-        mark = line[at]
-        if mark not in _QUOTES or _is_apostrophe(line, at):
+    while found := _QUOTE.search(line, at):
+        at, mark = found.start(), found[0]
+        if _is_apostrophe(line, at):
             at += 1
             continue
         if line[at : at + 3] == mark * 3:
@@ -352,10 +353,11 @@ def _longest(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> str:
 
 def _quoted(line: str) -> str:
     """A line from where a text begins in it; empty for comments and the first line of documentation."""
-    if _is_comment(line):
+    if not _QUOTE.search(line) or _is_comment(line):
         return ""
-    for at, mark in enumerate(line):
-        if mark in _QUOTES and not _is_apostrophe(line, at):
+    for found in _QUOTE.finditer(line):
+        at, mark = found.start(), found[0]
+        if not _is_apostrophe(line, at):
             return "" if line[at : at + 3] == mark * 3 else line[at + 1 :]
     return ""
 

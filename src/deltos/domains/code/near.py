@@ -121,10 +121,10 @@ class ChunkSimilarities:
 
     def _nearest_of(self, file_id: int) -> NearFile:
         span = self._spans[file_id]
-        values = self._exact(span) if self._is_rough else self._values[span]
-        order = np.argsort(-values, kind="stable")[:_CHUNKS_PER_FILE]
-        chunks = self._rows.chunk_ids[span][order]
-        return NearFile(file_id, tuple(chunks.tolist()), float(values[order[0]]))
+        values = (self._exact(span) if self._is_rough else self._values[span]).tolist()
+        order = sorted(range(len(values)), key=values.__getitem__, reverse=True)[:_CHUNKS_PER_FILE]
+        first = int(self._rows.chunk_ids[span.start])  # they count up
+        return NearFile(file_id, tuple(first + place for place in order), values[order[0]])
 
     def deviations_of(self, file_id: int, chunk_ids: Collection[int], usual: Usual) -> dict[int, float]:
         """By how many standard deviations each of a file's chunks is nearer than what is usual."""

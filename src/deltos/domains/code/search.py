@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.choose import Ranked, chosen_chunks, lines_held
 from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import KEPT_FILES, Corpus, Evidence, chunks_like, described, gather
+from deltos.domains.code.match import KEPT_FILES, NAME_CANDIDATES, Corpus, Evidence, chunks_like, described, gather
 from deltos.domains.code.mentioned import judge_by_issue, located
 from deltos.domains.code.message import (
     Message,
@@ -367,8 +367,12 @@ class CodeSearch:
 
     def _corpora(self, query: CodeQuery) -> list[Corpus]:
         """What is searched of each project. Meaning is not asked where a name is meant that one of them has."""
+        first, *others = [project.store.code for project in self._projects]
+        if others:
+            first.look_ahead(others, [*query.terms, *query.joined], query.names, limit=NAME_CANDIDATES)
         is_named = query.kind == "symbol" and any(
-            project.store.code.definitions_named(query.names, FileScope(), limit=1) for project in self._projects
+            project.store.code.definitions_named(query.names, FileScope(), limit=NAME_CANDIDATES)  # asked again below
+            for project in self._projects
         )
         found = []
         for project in self._projects:

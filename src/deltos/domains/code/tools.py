@@ -161,9 +161,10 @@ class _CodeTools:
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
 
         def work(freshness: Freshness) -> CodeAnswer:
-            answer = search.search(call.text("query"), scope, limit=call.number("limit"))
-            if index.store.facts().is_complete:  # until then uses are not counted to the end
-                answer = self._with_uses(index, answer)
+            with index.store.code.snapshot():
+                answer = search.search(call.text("query"), scope, limit=call.number("limit"))
+                if index.store.facts().is_complete:  # until then uses are not counted to the end
+                    answer = self._with_uses(index, answer)
             return answer.with_notes(freshness.notes_about("code"))
 
         return render_hits(

@@ -31,6 +31,12 @@ CALLS_001 = Migration(
     );
     """,
 )
+# One round trip, and nobody waits for the disk: the last calls before a server crashed may be missing.
+_ADD = f"""WITH added AS (
+               INSERT INTO tool_call ({_COLUMNS})
+               SELECT %s::float8, %s::text, %s::text, %s::text, %s::float8, %s::bigint, %s::bigint, %s::boolean
+               WHERE set_config('synchronous_commit', 'off', true) = 'off' RETURNING number)
+           DELETE FROM tool_call WHERE number <= (SELECT number FROM added) - %s RETURNING number"""
 
 
 class PostgresCalls:
@@ -44,13 +50,7 @@ class PostgresCalls:
             record.at, record.tool, record.client, record.arguments, record.seconds,
             record.tokens, record.original_tokens, record.is_error,
         )  # fmt: skip
-        with self._database.write() as connection:
-            # Nobody waits for the disk: the last calls before a server crashed may be missing.
-            connection.execute("SET LOCAL synchronous_commit TO off")
-            added = connection.execute(
-                f"INSERT INTO tool_call ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING number", row
-            ).fetchone()
-            connection.execute("DELETE FROM tool_call WHERE number <= %s", ((added[0] if added else 0) - MOST_CALLS,))
+        self._database.query(_ADD, (*row, MOST_CALLS))
 
     def newest(self, limit: int) -> list[CallRecord]:
         rows = self._database.query(f"SELECT {_COLUMNS} FROM tool_call ORDER BY number DESC LIMIT %s", (limit,))

@@ -19,15 +19,20 @@ from deltos.store.code import (
 from deltos.store.postgres.database import Migration
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.rows import ascii_lower, check_text, copy_rows, is_one_of, is_one_of_in_any_case, lower_cut
-from deltos.store.postgres.words import WordChanges, WordIndex, WordKind
+from deltos.store.postgres.tables import STORED_FILE, stored_file
+from deltos.store.postgres.words import WordChanges, WordIndex, WordKind, read_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.code import Code
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.tables import Ids, ProjectTables
     from deltos.store.version import Version
+
+    _Lines = tuple[int, int, int]  # a file, its first line and its last
+    _Names = tuple[tuple[str, ...], int]  # names, and how many definitions at most
 
 CODE_001 = Migration(
     "code-001-chunks",
@@ -83,6 +88,14 @@ CHUNK_WORDS = WordKind(1, (2.0, 1.5, 1.0))
 FILE_WORDS = WordKind(2, (4.0, 1.5, 3.0, 1.5))
 # So many chunks are held back before they are written: about a block of the inverted index.
 _HELD_CHUNKS = 4_096
+# In memory.
+_DEFINITION_BYTES = 250
+_OBJECT_BYTES = 100
+_NAMED = "definitions named"
+_WHOLE_CHUNK = """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature,
+                         symbol_words, doc_words, body_words, hash, size, mtime_ns, seen_at_ns
+                  FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
+                  WHERE chunk.project = %s AND chunk.id = ANY(%s)"""
 _FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
 
 
@@ -100,12 +113,17 @@ class PostgresCode:
     def version(self) -> Version:
         return self._tables.version()
 
+    def look_ahead(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
+        several = [self._tables, *(each._tables for each in others if isinstance(each, PostgresCode))]  # noqa: SLF001
+        read_words(several, [CHUNK_WORDS, FILE_WORDS], terms)
+        if names:
+            _read_definitions(several, tuple(names), limit)
+
     def chunk_count(self) -> int:
-        sql = "SELECT row_count FROM word_total WHERE project = %s AND kind = %s"
-        rows = self._tables.query(sql, (self._tables.key, CHUNK_WORDS.number))
-        return rows[0][0] if rows else 0
+        return self._chunk_words.row_total()
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        read_words([self._tables], [CHUNK_WORDS, FILE_WORDS], terms)  # files are asked for the same words
         return self._chunk_words.row_counts(terms)
 
     def match_chunks(
@@ -116,8 +134,11 @@ class PostgresCode:
                   {"JOIN file ON file.project = chunk.project AND file.id = file_id" if condition else ""}
                   WHERE chunk.project = %s AND chunk.id = ANY(%s) {condition}"""
 
-        def files_of(ids: list[int]) -> dict[int, int]:
+        def read(ids: list[int]) -> dict[int, int]:
             return dict(self._tables.query(sql, (self._tables.key, ids, *values)))
+
+        def files_of(ids: list[int]) -> dict[int, int]:
+            return read(ids) if condition else self._tables.kept("file of chunk", ids, read)
 
         with self._tables.snapshot():
             found = self._chunk_words.match(alone, paired).best_of(limit, files_of)
@@ -141,33 +162,57 @@ class PostgresCode:
             return [(file_id, score) for file_id, score, _ in ranked.best_of(limit, in_scope)]
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
-        rows = self._tables.query(f"{_FILE} AND id = ANY(%s) ORDER BY id", (self._tables.key, list(ids)))
-        return [FileRow(*row) for row in rows]
+        def read(missing: list[int]) -> dict[int, FileRow]:
+            rows = self._tables.query(f"{_FILE} AND id = ANY(%s)", (self._tables.key, missing))
+            return {row[0]: FileRow(*row) for row in rows}
+
+        found = self._tables.kept("file", ids, read, _path_bytes)
+        return [found[file_id] for file_id in sorted(found)]
 
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
         condition, values = _condition(scope)
-        named, given = is_one_of("path", paths)
-        sql = f"{_FILE} AND NOT generated AND {named} {condition} ORDER BY path"
-        return [FileRow(*row) for row in self._tables.query(sql, (self._tables.key, *given, *values))]
+
+        def read(missing: list[str]) -> dict[str, FileRow]:
+            named, given = is_one_of("path", missing)
+            sql = f"{_FILE} AND NOT generated AND {named} {condition}"
+            rows = self._tables.query(sql, (self._tables.key, *given, *values))
+            return {row[1]: FileRow(*row) for row in rows}
+
+        found = read(list(paths)) if condition else self._tables.kept("file at path", paths, read, _path_bytes)
+        return sorted(found.values(), key=lambda file: file.path.encode())
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
-        rows = self._tables.query(
-            """SELECT file_id, stem, folders, names, head FROM file_words
-               WHERE project = %s AND file_id = ANY(%s) ORDER BY file_id""",
-            (self._tables.key, list(ids)),
+        def read(missing: list[int]) -> dict[int, FileWords]:
+            rows = self._tables.query(
+                """SELECT file_id, stem, folders, names, head FROM file_words
+                   WHERE project = %s AND file_id = ANY(%s)""",
+                (self._tables.key, missing),
+            )
+            return {row[0]: FileWords(*row[1:]) for row in rows}
+
+        return self._tables.kept(
+            "file words", ids, read, lambda words: len(words.names) + len(words.head) + len(words.folders)
         )
-        return {row[0]: FileWords(*row[1:]) for row in rows}
 
     def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        rows = self._tables.query(
-            """SELECT id, symbol_words, doc_words, body_words FROM chunk
-               WHERE project = %s AND id = ANY(%s) ORDER BY id""",
-            (self._tables.key, list(ids)),
-        )
-        return {row[0]: CodeChunkWords(*row[1:]) for row in rows}
+        return {chunk_id: chunk.words for chunk_id, chunk in self._whole_chunks(ids).items()}
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
-        return {row.id: row for row in self._chunk_rows("chunk.id = ANY(%s)", (list(ids),))}
+        found = [chunk.row for chunk in self._whole_chunks(ids).values()]
+        found.sort(key=lambda chunk: (chunk.file_id, chunk.start_line, chunk.id))
+        return {chunk.id: chunk for chunk in found}
+
+    def _whole_chunks(self, ids: Sequence[int]) -> dict[int, _WholeChunk]:
+        """Chunks with their words: who judges by the words is about to show some of them, and reads their files."""
+
+        def read(missing: list[int]) -> dict[int, _WholeChunk]:
+            rows = self._tables.query(_WHOLE_CHUNK, (self._tables.key, missing))
+            if state := self._tables.state():
+                files = {row[2]: stored_file(row[1], row[2], *row[11:]) for row in rows}
+                state.put(STORED_FILE, files, sum(map(len, files)))
+            return {row[0]: _WholeChunk(CodeChunkRow(*row[:8]), CodeChunkWords(*row[8:11])) for row in rows}
+
+        return self._tables.kept("chunk", ids, read, _chunk_bytes)
 
     def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
         holds = "EXISTS (SELECT FROM unnest(%s::int[]) AS line WHERE line BETWEEN start_line AND end_line)"
@@ -209,29 +254,43 @@ class PostgresCode:
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
         condition, values = _condition(scope)
-        named, given = is_one_of_in_any_case("name", names)
-        rows = self._tables.query(
-            f"""SELECT file_id, name, kind, definition.line, definition.end_line, container FROM definition
-                {"JOIN file ON file.project = definition.project AND file.id = file_id" if condition else ""}
-                WHERE definition.project = %s AND {named} {condition}
-                ORDER BY lower(name), definition.id LIMIT %s""",
-            (self._tables.key, *given, *values, limit),
-        )
-        return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
+
+        def read(missing: list[_Names]) -> dict[_Names, tuple[tuple[int, DefinitionRecord], ...]]:
+            ((names, limit),) = missing
+            named, given = is_one_of_in_any_case("name", names)
+            rows = self._tables.query(
+                f"""SELECT file_id, name, kind, definition.line, definition.end_line, container FROM definition
+                    {"JOIN file ON file.project = definition.project AND file.id = file_id" if condition else ""}
+                    WHERE definition.project = %s AND {named} {condition}
+                    ORDER BY lower(name), definition.id LIMIT %s""",
+                (self._tables.key, *given, *values, limit),
+            )
+            return {(names, limit): tuple((row[0], DefinitionRecord(*row[1:])) for row in rows)}
+
+        asked = (tuple(names), limit)
+        if condition:
+            return list(read([asked])[asked])
+        kept = self._tables.kept(_NAMED, [asked], read, lambda found: _DEFINITION_BYTES * len(found))
+        return list(kept[asked])
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
-        found: list[list[DefinitionRecord]] = [[] for _ in places]
-        files, first, last = ([place[n] for place in places] for n in range(3))
-        rows = self._tables.query(
-            """SELECT number, name, kind, line, end_line, container
-               FROM unnest(%s::bigint[], %s::int[], %s::int[]) WITH ORDINALITY AS place (file, first, last, number)
-               JOIN definition ON project = %s AND file_id = file AND line BETWEEN first AND last
-               ORDER BY number, line, end_line DESC, id""",
-            (files, first, last, self._tables.key),
-        )
-        for number, *definition in rows:
-            found[number - 1].append(DefinitionRecord(*definition))
-        return found
+        def read(missing: list[_Lines]) -> dict[_Lines, tuple[DefinitionRecord, ...]]:
+            files, first, last = ([place[n] for place in missing] for n in range(3))
+            rows = self._tables.query(
+                """SELECT number, name, kind, line, end_line, container
+                   FROM unnest(%s::bigint[], %s::int[], %s::int[]) WITH ORDINALITY AS place (file, first, last, number)
+                   JOIN definition ON project = %s AND file_id = file AND line BETWEEN first AND last
+                   ORDER BY number, line, end_line DESC, id""",
+                (files, first, last, self._tables.key),
+            )
+            found: dict[_Lines, list[DefinitionRecord]] = {place: [] for place in missing}
+            for number, *definition in rows:
+                found[missing[number - 1]].append(DefinitionRecord(*definition))
+            return {place: tuple(definitions) for place, definitions in found.items()}
+
+        asked = dict.fromkeys(places)
+        kept = self._tables.kept("definitions in lines", asked, read, lambda found: _DEFINITION_BYTES * len(found))
+        return [list(kept[place]) for place in places]
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
         condition, values = _condition(scope)
@@ -241,8 +300,11 @@ class PostgresCode:
     def file_count(self, scope: FileScope) -> int:
         condition, values = _condition(scope)
         sql = f"SELECT COUNT(*) FROM file WHERE project = %s AND NOT generated {condition}"
-        count: int = self._tables.query(sql, (self._tables.key, *values))[0][0]
-        return count
+
+        def read(scopes: list[FileScope]) -> dict[FileScope, int]:
+            return dict.fromkeys(scopes, self._tables.query(sql, (self._tables.key, *values))[0][0])
+
+        return (read([scope]) if condition else self._tables.kept("file count", [scope], read))[scope]
 
     def defined_names(self, *, limit: int) -> list[str]:
         rows = self._tables.query(
@@ -251,6 +313,44 @@ class PostgresCode:
             (self._tables.key, limit),
         )
         return [row[0] for row in rows]
+
+
+class _WholeChunk(NamedTuple):
+    """A chunk and its words."""
+
+    row: CodeChunkRow
+    words: CodeChunkWords
+
+
+def _chunk_bytes(chunk: _WholeChunk) -> int:
+    words = chunk.words
+    return len(words.symbol) + len(words.doc) + len(words.body) + len(chunk.row.signature) + 2 * _OBJECT_BYTES
+
+
+def _path_bytes(file: FileRow) -> int:
+    return len(file.path)
+
+
+def _read_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], limit: int) -> None:
+    """Read who defines names in several projects, in one round trip, where it can be kept."""
+    asked = (names, limit)
+    states = {tables.key: state for tables in several if (state := tables.state())}
+    keys = [key for key, state in states.items() if not state.has(_NAMED, asked)]
+    if not keys:
+        return
+    named, given = is_one_of_in_any_case("name", names)
+    rows = several[0].query(
+        f"""SELECT asked.key, file_id, name, kind, line, end_line, container FROM unnest(%s::bigint[]) AS asked (key)
+            CROSS JOIN LATERAL (SELECT * FROM definition WHERE definition.project = asked.key
+            AND definition.project = ANY(%s) AND {named} ORDER BY lower(name), definition.id LIMIT %s) AS found
+            ORDER BY asked.key, lower(name), found.id""",
+        (keys, keys, *given, limit),
+    )
+    found: dict[int, list[tuple[int, DefinitionRecord]]] = {key: [] for key in keys}
+    for key, file_id, *definition in rows:
+        found[key].append((file_id, DefinitionRecord(*definition)))
+    for key, definitions in found.items():
+        states[key].put(_NAMED, {asked: tuple(definitions)}, _DEFINITION_BYTES * len(definitions))
 
 
 class _FileCode(NamedTuple):

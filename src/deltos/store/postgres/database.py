@@ -45,6 +45,7 @@ _CONNECTION = {
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MOST_KEPT_RIGHTS = 1_000
+_PREPARED_AFTER = 2  # a statement that a connection ran so often is prepared
 
 __all__ = ["Database", "Migration", "undone_on_error"]
 
@@ -70,10 +71,14 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The transaction of a thread, and what its connection was told that it may reach."""
+    """The transaction of a thread, and what its connection was told that it may reach.
+
+    `versions` are those of projects that a snapshot sees, by key; None in a transaction that writes.
+    """
 
     connection: Connection
     rights: Rights
+    versions: dict[int, int | None] | None = None
 
 
 @dataclass(slots=True)
@@ -215,8 +220,11 @@ class Database:
         with self.errors, self._borrowed() as borrowed:
             self._first(borrowed, begin)
             try:
-                with self._opened_as(_Open(borrowed.connection, current_rights())):
+                versions: dict[int, int | None] | None = {} if begin == _SNAPSHOT else None
+                with self._opened_as(_Open(borrowed.connection, current_rights(), versions)):
                     yield borrowed.connection
+                if versions is not None:
+                    borrowed.connection.execute("COMMIT")  # after a rollback all statements are prepared anew
             finally:
                 _roll_back(borrowed.connection)
 
@@ -279,6 +287,25 @@ class Database:
             self._tell(connection)
             self._bound.told[connection] = (Rights(), "")  # a transaction that is taken back takes this back too
 
+    def seen_versions(self) -> dict[int, int | None] | None:
+        """The versions of projects that this thread's snapshot was asked for, to be added to; None outside of one."""
+        if reading := self._reading():
+            return reading.seen_versions()
+        opened = self._open()
+        return opened.versions if opened is not None and self._open_here() is not None else None
+
+    def told_of(self, keys: Iterable[int]) -> set[int]:
+        """Of projects that the caller sees, those whose rows row-level security shows this thread's transaction: not
+        one that came after its connection was told which there are."""
+        if reading := self._reading():
+            return reading.told_of(keys)
+        connection = self._open_here()
+        told = self._bound.told.get(connection) if connection is not None else None
+        if told is None or told[0] == EVERYTHING:
+            return set(keys)
+        known = {*told[1].strip("{}").split(",")}
+        return {key for key in keys if str(key) in known}
+
     @property
     def is_in_transaction(self) -> bool:
         """Whether this thread has a snapshot or a transaction here."""
@@ -318,7 +345,7 @@ class Database:
         logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
         return ConnectionPool(
             self._url,
-            kwargs={"autocommit": True, "prepare_threshold": None},
+            kwargs={"autocommit": True, "prepare_threshold": _PREPARED_AFTER},
             min_size=0,
             max_size=size,
             configure=self._configure,
@@ -329,11 +356,13 @@ class Database:
         )
 
     def _configure(self, connection: Connection) -> None:
-        # Plans are never kept: with the project's key in the query, only its partitions are looked at and locked.
+        # Plans are never kept: with the project's key in the query, only its partitions are looked at and locked. What
+        # is kept of a prepared statement is how it was parsed and rewritten with the policies of its tables.
         connection.adapters.register_dumper(str, _BinaryTextWithoutNul)
         connection.adapters.register_dumper(str, _TextWithoutNul)
         connection.execute(f'SET search_path TO "{self.schema}"')
         connection.execute(f"SET lock_timeout TO {round(self._wait_seconds * 1000)}")
+        connection.execute("SET plan_cache_mode TO force_custom_plan")
         row = connection.execute("SELECT row_security_active(to_regclass('project'))").fetchone()
         if row and row[0]:
             note_bound(connection)
@@ -356,7 +385,7 @@ class Database:
         self._bound.keys[rights] = keys
 
     def _connect(self) -> Connection:
-        connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=None)
+        connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=_PREPARED_AFTER)
         self._configure(connection)
         self._tell(connection)
         return connection

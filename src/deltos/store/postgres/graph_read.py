@@ -23,6 +23,11 @@ _SYMBOL = f"SELECT {_COLUMNS} FROM {_DEFINED} WHERE symbol.project = %s"
 _REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
                 edge.target_id FROM edge JOIN place ON place.project = edge.project AND place.id = edge.place_id
                 JOIN node ON node.project = edge.project AND node.id = edge.source_id WHERE edge.project = %s"""
+_KEPT_SYMBOL = "symbol"
+
+
+def _symbol_bytes(symbol: Symbol) -> int:
+    return len(symbol.key) + len(symbol.signature) + len(symbol.doc) + len(symbol.path)
 
 
 class PostgresGraph:
@@ -56,15 +61,31 @@ class PostgresGraph:
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
         named, given = is_one_of_in_any_case("symbol.name", [name])
         sql = f"{_SYMBOL} AND {named} ORDER BY place.path, symbol.line, symbol.node_id"
-        return [row for row in self._symbols(sql, *given) if any_case or row.name == name]
+        rows = self._symbols(sql, *given)
+        self._keep(rows)
+        return [row for row in rows if any_case or row.name == name]
 
     def symbols_in(self, path: str) -> list[Symbol]:
-        named, given = is_one_of("place.path", [path])
-        return self._symbols(f"{_SYMBOL} AND {named} ORDER BY symbol.line, symbol.node_id", *given)
+        def read(missing: list[str]) -> dict[str, tuple[Symbol, ...]]:
+            named, given = is_one_of("place.path", missing)
+            rows = self._symbols(f"{_SYMBOL} AND {named} ORDER BY symbol.line, symbol.node_id", *given)
+            self._keep(rows)
+            return {path: tuple(rows)}
+
+        # Each of them is kept by itself, with its texts.
+        return list(self._tables.kept("symbols in", [path], read, lambda rows: 8 * len(rows))[path])
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
-        sql = f"{_SYMBOL} AND symbol.node_id = ANY(%s) ORDER BY symbol.node_id"
-        return {symbol.node_id: symbol for symbol in self._symbols(sql, list(node_ids))}
+        def read(missing: list[int]) -> dict[int, Symbol]:
+            rows = self._symbols(f"{_SYMBOL} AND symbol.node_id = ANY(%s)", missing)
+            return {symbol.node_id: symbol for symbol in rows}
+
+        return dict(sorted(self._tables.kept(_KEPT_SYMBOL, list(node_ids), read, _symbol_bytes).items()))
+
+    def _keep(self, rows: Sequence[Symbol]) -> None:
+        """Keep symbols that were found: who asks for their uses asks for them again."""
+        if state := self._tables.state():
+            state.put(_KEPT_SYMBOL, {row.node_id: row for row in rows}, sum(map(_symbol_bytes, rows)))
 
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
         every = list(dict.fromkeys(places))
@@ -100,7 +121,10 @@ class PostgresGraph:
     # --- edges
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
-        found = self._references(f"{_REFERENCE} AND edge.target_id = ANY(%s) ORDER BY edge.id", list(node_ids))
+        asked = list(node_ids)
+        if not asked:
+            return []
+        found = self._references(f"{_REFERENCE} AND edge.target_id = ANY(%s) ORDER BY edge.id", asked)
         return sorted(found, key=lambda row: (row.path, row.line))
 
     def _references(self, sql: str, *values: object) -> list[ReferenceRow]:
@@ -138,7 +162,8 @@ class PostgresGraph:
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         sql = """SELECT target_id, COUNT(*) FROM edge
                  WHERE project = %s AND target_id = ANY(%s) AND certain GROUP BY 1 ORDER BY 1"""
-        return dict(self._rows(sql, list(node_ids)))
+        asked = list(node_ids)
+        return dict(self._rows(sql, asked)) if asked else {}
 
     def users(self, *, limit: int, below: str = "") -> dict[int, int]:
         where = "AND (place.path = %s OR place.path >= %s AND place.path < %s)" if below else ""

@@ -113,12 +113,13 @@ class PostgresHistory:
         return HistoryTotals(commits, oldest or 0, newest or 0, sweeping)
 
     def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
-        named, given = is_one_of("path", list(paths))
-        rows = self._query(
-            f"SELECT path, words, changes, last_changed FROM past_file WHERE project = %s AND {named} AND changes > 0",
-            *given,
-        )
-        return {row[0]: FileHistoryRow(*row[1:]) for row in rows}
+        def read(missing: list[str]) -> dict[str, FileHistoryRow]:
+            named, given = is_one_of("path", missing)
+            sql = f"""SELECT path, words, changes, last_changed FROM past_file
+                      WHERE project = %s AND {named} AND changes > 0"""
+            return {row[0]: FileHistoryRow(*row[1:]) for row in self._query(sql, *given)}
+
+        return self._tables.kept("history of file", paths, read, lambda row: len(row.words))
 
     def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
         rows = self._query(
@@ -139,7 +140,10 @@ class PostgresHistory:
         return [row[0] for row in self._query(sql, model)]
 
     def commit_words(self, ids: Collection[int]) -> dict[int, str]:
-        return dict(self._query("SELECT id, words FROM past_commit WHERE project = %s AND id = ANY(%s)", list(ids)))
+        def read(missing: list[int]) -> dict[int, str]:
+            return dict(self._query("SELECT id, words FROM past_commit WHERE project = %s AND id = ANY(%s)", missing))
+
+        return self._tables.kept("commit words", ids, read, len)
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
         if not terms:
@@ -242,19 +246,24 @@ class PostgresHistory:
         return [CommitRow(*row) for row in self._query(sql, *given, limit)]
 
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {commit_id: [] for commit_id in ids}
-        rows = self._tables.query(
-            """SELECT asked.id, touched.path
-               FROM unnest(%s::bigint[]) AS asked (id) CROSS JOIN LATERAL (
-                   SELECT path, past_file.id FROM past_touch
-                   JOIN past_file ON past_file.project = past_touch.project AND past_file.id = file_id
-                   WHERE past_touch.project = %s AND commit_id = asked.id ORDER BY file_id LIMIT %s) AS touched
-               ORDER BY asked.id, touched.id""",
-            (list(ids), self._tables.key, limit),
-        )
-        for commit_id, path in rows:
-            found[commit_id].append(path)
-        return found
+        def read(missing: list[tuple[int, int]]) -> dict[tuple[int, int], tuple[str, ...]]:
+            found: dict[tuple[int, int], list[str]] = {asked: [] for asked in missing}
+            rows = self._tables.query(
+                """SELECT asked.id, touched.path
+                   FROM unnest(%s::bigint[]) AS asked (id) CROSS JOIN LATERAL (
+                       SELECT path, past_file.id FROM past_touch
+                       JOIN past_file ON past_file.project = past_touch.project AND past_file.id = file_id
+                       WHERE past_touch.project = %s AND commit_id = asked.id ORDER BY file_id LIMIT %s) AS touched
+                   ORDER BY asked.id, touched.id""",
+                ([commit_id for commit_id, _ in missing], self._tables.key, limit),
+            )
+            for commit_id, path in rows:
+                found[commit_id, limit].append(path)
+            return {asked: tuple(paths) for asked, paths in found.items()}
+
+        asked = [(commit_id, limit) for commit_id in ids]
+        kept = self._tables.kept("paths of commit", asked, read, lambda paths: sum(map(len, paths)) + 60 * len(paths))
+        return {commit_id: list(kept[commit_id, limit]) for commit_id in ids}
 
     def renamed(self) -> dict[str, str]:
         return dict(self._query("SELECT before, path FROM past_name WHERE project = %s"))

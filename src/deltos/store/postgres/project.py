@@ -15,7 +15,7 @@ from deltos.store.postgres.graph_read import PostgresGraph
 from deltos.store.postgres.history import PostgresHistory, PostgresHistoryWriter
 from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.rows import check_text, copy_rows, cut, is_one_of
-from deltos.store.postgres.tables import Ids, ProjectTables
+from deltos.store.postgres.tables import STORED_FILE, Ids, ProjectTables, stored_file
 from deltos.store.project import (
     FACT_KEYS,
     FailedFile,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection, Database
     from deltos.store.postgres.replicas import Replicas
+    from deltos.store.project import ProjectStore
 
     Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
@@ -116,6 +117,9 @@ class PostgresProject:
         self.tables.register_if_gone()  # once per question: `deltos forget-project` takes projects away
         return work()
 
+    def look_ahead(self, others: Sequence[ProjectStore]) -> None:
+        ProjectTables.look_ahead([self.tables, *(each.tables for each in others if isinstance(each, PostgresProject))])
+
     def claim(self, part: str = "") -> AbstractContextManager[bool]:
         return self._database.claim(claim_key(self.name, part))
 
@@ -124,10 +128,16 @@ class PostgresProject:
 
     def close(self) -> None:
         """The pool of connections is shared by all stores of the process, and stays."""
+        self.tables.forget_kept()
 
     def facts(self) -> IndexFacts:
-        sql = "SELECT key, value FROM meta WHERE project = %s AND key = ANY(%s)"
-        return IndexFacts.of(dict(self.tables.query(sql, (self.tables.key, list(FACT_KEYS)))), self.failures())
+        def read(_: object) -> dict[str, IndexFacts]:
+            sql = "SELECT key, value FROM meta WHERE project = %s AND key = ANY(%s)"
+            return {
+                "": IndexFacts.of(dict(self.tables.query(sql, (self.tables.key, list(FACT_KEYS)))), self.failures())
+            }
+
+        return self.tables.kept_of_newest("facts", read)
 
     def meta(self, key: str) -> str:
         rows = self.tables.query("SELECT value FROM meta WHERE project = %s AND key = %s", (self.tables.key, key))
@@ -136,13 +146,16 @@ class PostgresProject:
     def files(self) -> dict[str, StoredFile]:
         sql = "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s ORDER BY id"
         rows = self.tables.query(sql, (self.tables.key,))
-        return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
+        return {row[1]: stored_file(*row) for row in rows}
 
     def file(self, path: str) -> StoredFile | None:
-        named, given = is_one_of("path", [path])
-        sql = f"SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s AND {named}"
-        rows = self.tables.query(sql, (self.tables.key, *given))
-        return StoredFile(rows[0][0], rows[0][1], rows[0][2], SeenStamp(*rows[0][3:])) if rows else None
+        def read(missing: list[str]) -> dict[str, StoredFile]:
+            named, given = is_one_of("path", missing)
+            sql = f"SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE project = %s AND {named}"
+            rows = self.tables.query(sql, (self.tables.key, *given))
+            return dict(zip(missing, [stored_file(*row) for row in rows], strict=False))  # one is asked for
+
+        return self.tables.kept(STORED_FILE, [path], read, lambda file: len(file.path)).get(path)
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
         named, given = is_one_of("path", paths)

@@ -18,11 +18,12 @@ from deltos.store.postgres.partitions import partitioned
 from deltos.store.postgres.rows import copy_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.kept import KeptState
     from deltos.store.postgres.tables import ProjectTables
 
     Numbers = npt.NDArray[Any]
@@ -54,6 +55,8 @@ _WIDTHS = (0, 1, 2, 4)  # bytes of a number, by what the head of a row says of i
 _TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
 _HEAD_BYTES = 2
 _LONGEST_TERM_BYTES = 256
+_FEW_ROWS = 1_000  # of a word whose postings are read before anybody selects by them: about 6 kB
+_BLOCK_BYTES = 150  # what a block in memory costs beside its postings
 # bm25() of FTS5.
 _K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6
 # The tokenizer `ascii` of FTS5: letters and digits of ASCII in lower case, and every byte beyond; all else separates.
@@ -67,6 +70,11 @@ class WordKind(NamedTuple):
 
     number: int
     weights: tuple[float, ...]
+
+    @property
+    def kept_as(self) -> str:
+        """What its words are called where they are kept in memory."""
+        return f"words {self.number}"
 
 
 def tokens_of(text: str) -> list[str]:
@@ -121,6 +129,55 @@ class _Total(NamedTuple):
     tokens: int
 
 
+class _Stored(NamedTuple):
+    """What is stored of a word: how many rows have it, and for each block its number, rows and postings; None where
+    they are many and were not asked for."""
+
+    row_count: int
+    blocks: tuple[tuple[int, int, bytes], ...] | None
+
+    @property
+    def byte_count(self) -> int:
+        return sum(len(postings) + _BLOCK_BYTES for _, _, postings in self.blocks or ())
+
+
+def read_words(several: Sequence[ProjectTables], kinds: Sequence[WordKind], terms: Iterable[str]) -> None:
+    """Read what several indexes of projects have of the words of a question, in one round trip, where it can be kept.
+
+    Postings of common words are left to those who select by them.
+    """
+    words = sorted({word for term in terms for word in tokens_of(term)})
+    missing: dict[int, tuple[KeptState, list[str]]] = {}
+    for tables in several:
+        if state := tables.state():
+            unknown = [word for word in words if any(not state.has(kind.kept_as, word) for kind in kinds)]
+            if unknown:
+                missing[tables.key] = state, unknown
+    if not missing:
+        return
+    asked = sorted({word for _, unknown in missing.values() for word in unknown})
+    rows = several[0].query(
+        """SELECT project, kind, term, block, row_count,
+                  CASE WHEN SUM(row_count) OVER (PARTITION BY project, kind, term) <= %s THEN postings END FROM word
+           WHERE project = ANY(%s) AND kind = ANY(%s) AND term = ANY(%s) ORDER BY project, kind, term, block""",
+        (_FEW_ROWS, list(missing), [kind.number for kind in kinds], asked),
+    )
+    found: dict[tuple[int, int, str], list[tuple[int, int, bytes | None]]] = {}
+    for key, number, term, *block in rows:
+        found.setdefault((key, number, term), []).append((block[0], block[1], block[2]))
+    for key, (state, unknown) in missing.items():
+        for kind in kinds:
+            stored = {word: _stored(found.get((key, kind.number, word), ())) for word in unknown}
+            state.put(kind.kept_as, stored, sum(each.byte_count for each in stored.values()))
+
+
+def _stored(blocks: Iterable[tuple[int, int, bytes | None]]) -> _Stored:
+    """What is stored of one word."""
+    every = list(blocks)
+    read = tuple((number, count, postings) for number, count, postings in every if postings is not None)
+    return _Stored(sum(count for _, count, _ in every), read if len(read) == len(every) else None)
+
+
 class WordIndex:
     """Asks one inverted index."""
 
@@ -131,13 +188,26 @@ class WordIndex:
     def row_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many rows each term stands; absent ones are left out. A term is one word."""
         words = {term: tokens_of(term) for term in terms}
+        counts = self._counts({word for found in words.values() for word in found})
+        return {term: counts[found[0]] for term, found in words.items() if len(found) == 1 and found[0] in counts}
+
+    def row_total(self) -> int:
+        """How many rows the index has."""
+        return self._total().row_count
+
+    def _counts(self, words: Iterable[str]) -> dict[str, int]:
+        """How many rows have each of some words that any row has."""
+        if state := self._tables.state():
+            read_words([self._tables], [self._kind], words)
+            kept = state.known(self._kind.kept_as, words)
+            if len(kept) == len(set(words)):  # else they were let go meanwhile
+                return {word: stored.row_count for word, stored in kept.items() if stored.row_count}
         rows = self._tables.query(
             """SELECT term, SUM(row_count)::bigint FROM word
                WHERE project = %s AND kind = %s AND term = ANY(%s) GROUP BY term""",
-            (self._tables.key, self._kind.number, [word for found in words.values() for word in found]),
+            (self._tables.key, self._kind.number, list(words)),
         )
-        counts = dict(rows)
-        return {term: counts[found[0]] for term, found in words.items() if len(found) == 1 and found[0] in counts}
+        return dict(rows)
 
     def match(self, alone: Sequence[str], paired: Sequence[str] = (), *, in_first_column: Sequence[str] = ()) -> Ranked:
         """The rows with one of `alone`, with two of `paired`, or with one of some terms in the first column.
@@ -205,26 +275,52 @@ class WordIndex:
             hit = _Hits(hit.ids[has], hit.lengths[has], counts)
         return hit
 
-    def _read(self, words: Iterable[str]) -> tuple[dict[str, _Hits], _Total]:
-        key, kind = self._tables.key, self._kind.number
-        total = "FROM word_total WHERE project = %s AND kind = %s"
-        rows = self._tables.query(  # in one round trip
-            f"""SELECT term, block, row_count, postings, (SELECT row_count {total}), (SELECT tokens {total}) FROM word
-                WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
-            (*(key, kind) * 3, sorted(words)),
+    def _read(self, words: Collection[str]) -> tuple[dict[str, _Hits], _Total]:
+        columns = len(self._kind.weights)
+        hits = {}
+        for word, stored in self._stored(words).items():
+            parts = [_unpacked(block, count, postings, columns) for block, count, postings in stored.blocks or ()]
+            if len(parts) == 1:
+                hits[word] = parts[0]
+            elif parts:
+                hits[word] = _Hits(
+                    np.concatenate([hit.ids for hit in parts]),
+                    np.concatenate([hit.lengths for hit in parts]),
+                    np.concatenate([hit.counts for hit in parts], axis=1),
+                )
+        return hits, self._total() if hits else _Total(0, 0)
+
+    def _stored(self, words: Collection[str]) -> dict[str, _Stored]:
+        """What is stored of each word, with its postings."""
+        state = self._tables.state()
+        known = state.known(self._kind.kept_as, words) if state else {}
+        found = {word: stored for word, stored in known.items() if stored.blocks is not None}
+        missing = sorted(word for word in words if word not in found)
+        if missing:
+            read = self._read_stored(missing)
+            found |= read
+            if state:
+                state.put(self._kind.kept_as, read, sum(each.byte_count for each in read.values()))
+        return found
+
+    def _read_stored(self, words: Sequence[str]) -> dict[str, _Stored]:
+        rows = self._tables.query(
+            """SELECT term, block, row_count, postings FROM word
+               WHERE project = %s AND kind = %s AND term = ANY(%s) ORDER BY term, block""",
+            (self._tables.key, self._kind.number, words),
         )
-        parts: dict[str, list[_Hits]] = {}
-        for term, block, count, postings, *_ in rows:
-            parts.setdefault(term, []).append(_unpacked(block, count, postings, len(self._kind.weights)))
-        hits = {
-            term: _Hits(
-                np.concatenate([hit.ids for hit in found]),
-                np.concatenate([hit.lengths for hit in found]),
-                np.concatenate([hit.counts for hit in found], axis=1),
-            )
-            for term, found in parts.items()
-        }
-        return hits, _Total(*rows[0][4:]) if rows else _Total(0, 0)
+        blocks: dict[str, list[tuple[int, int, bytes | None]]] = {word: [] for word in words}
+        for term, *block in rows:
+            blocks[term].append((block[0], block[1], block[2]))
+        return {word: _stored(found) for word, found in blocks.items()}
+
+    def _total(self) -> _Total:
+        def read(kinds: list[int]) -> dict[int, _Total]:
+            sql = "SELECT kind, row_count, tokens FROM word_total WHERE project = %s AND kind = ANY(%s)"
+            return {row[0]: _Total(*row[1:]) for row in self._tables.query(sql, (self._tables.key, kinds))}
+
+        number = self._kind.number
+        return self._tables.kept("word total", [number], read).get(number, _Total(0, 0))
 
 
 # --- writing

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from deltos.store.code import Code
     from deltos.store.version import Version
 
 CODE_001 = Migration(
@@ -90,6 +91,9 @@ class SqliteCode:
 
     def version(self) -> Version:
         return self._database.version()
+
+    def look_ahead(self, others: Sequence[Code], terms: Sequence[str], names: Sequence[str], *, limit: int) -> None:
+        """Nothing to do: there are no round trips."""
 
     def chunk_count(self) -> int:
         count: int = self._database.read().execute("SELECT chunks FROM chunk_total").fetchone()[0]

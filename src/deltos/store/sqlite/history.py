@@ -239,16 +239,9 @@ class SqliteHistory:
         )
 
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
+        sql = "SELECT path FROM past_touch JOIN past_file ON past_file.id = file_id WHERE commit_id = ? LIMIT ?"
         with self._database.snapshot() as connection:
-            for commit_id in ids:
-                rows = connection.execute(
-                    """SELECT path FROM past_touch JOIN past_file ON past_file.id = file_id
-                       WHERE commit_id = ? LIMIT ?""",
-                    (commit_id, limit),
-                ).fetchall()
-                found[commit_id] = [row[0] for row in rows]
-        return found
+            return {commit_id: [row[0] for row in connection.execute(sql, (commit_id, limit))] for commit_id in ids}
 
     def renamed(self) -> dict[str, str]:
         with self._database.snapshot() as connection:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from deltos.store.project import ProjectStore
+
 PROJECT_001 = Migration(
     "project-001-files",
     """
@@ -135,6 +137,9 @@ class SqliteProject:
         except StoreCorrupt:
             self.database.replace(file)
             return work()
+
+    def look_ahead(self, others: Sequence[ProjectStore]) -> None:
+        """Nothing to do: there are no round trips."""
 
     def claim(self, part: str = "") -> AbstractContextManager[bool]:
         return try_lock(self.database.path.with_suffix(f".{part}.lock" if part else ".lock"))
