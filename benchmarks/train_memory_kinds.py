@@ -282,11 +282,18 @@ def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: flo
     """Put the weights where hooks read them, against `none` and rounded."""
     against = np.round(weights[:, :2] - weights[:, 2:], 3).tolist()
     kept = {name: against[at] for name, at in numbers.items() if max(map(abs, against[at])) >= SMALLEST}
-    single = [f"{json.dumps(n, ensure_ascii=False)}:{json.dumps(w)}" for n, w in sorted(kept.items()) if "&" not in n]
-    double = [json.dumps([*n.split("&", 1), *w]) for n, w in sorted(kept.items()) if "&" in n]
-    head = json.dumps({"sure": sure, "unsure": unsure, "constant": against[-1]})[:-1]
-    pairs, words = ",\n".join(double), ",\n".join(single)
-    WEIGHTS.write_text(f'{head}, "pairs": [\n{pairs}\n], "weights": {{\n{words}\n}}}}\n', "utf-8")
+    double = [[*name.split("&", 1), *weights] for name, weights in sorted(kept.items()) if "&" in name]
+    single = {name: weights for name, weights in sorted(kept.items()) if "&" not in name}
+    parts = {
+        "sure": sure,
+        "unsure": unsure,
+        "constant": against[-1],
+        "pairs": double,
+        "names": "\n".join(single),
+        "weights": [round(1000 * weight) for weights in single.values() for weight in weights],
+    }
+    lines = (f"{json.dumps(name)}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items())
+    WEIGHTS.write_text("{" + ",\n".join(lines) + "}\n", "utf-8")
 
 
 def open_examples() -> list[Example]:

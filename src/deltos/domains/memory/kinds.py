@@ -122,7 +122,8 @@ class _Model(NamedTuple):
     forms: "Mapping[str, Mapping[str, Any]]"  # how plain rules and decisions begin and end
     lexicons: dict[str, _Lexicon]
     constant: "Sequence[float]"
-    weights: "Mapping[str, Sequence[float]]"
+    places: "Mapping[str, int]"  # of features among the weights
+    weights: "Sequence[int]"  # thousandths: for a decision, for a preference, feature by feature
     pairs: "Sequence[tuple[str, str, float, float]]"  # weights of two features in one sentence
     sure: float
     unsure: float
@@ -502,10 +503,10 @@ def _context(alone: "Sequence[set[str]]", at: int) -> set[str]:
 
 def _probabilities(model: _Model, features: "frozenset[str]") -> tuple[float, float]:
     decision, preference = model.constant
-    for name in features & model.weights.keys():
-        weight = model.weights[name]
-        decision += weight[0]
-        preference += weight[1]
+    for name in features & model.places.keys():
+        place = 2 * model.places[name]
+        decision += model.weights[place] / 1000
+        preference += model.weights[place + 1] / 1000
     for one, other, for_decision, for_preference in model.pairs:
         if one in features and other in features:
             decision += for_decision
@@ -530,7 +531,11 @@ def _model() -> _Model:
             json.loads(Path(__file__).with_name(name).read_text("utf-8"))
             for name in ("kind_words.json", "kind_weights.json")
         )
-        _loaded.append(_Model(words["classes"], words["tags"], words["technologies"], words["forms"], {}, **learned))
+        # One string and one list of whole numbers are read in a third of the time that a mapping takes.
+        names = learned.pop("names").split("\n")
+        places = dict(zip(names, range(len(names)), strict=True))
+        described = (words["classes"], words["tags"], words["technologies"], words["forms"])
+        _loaded.append(_Model(*described, {}, places=places, **learned))
     return _loaded[0]
 
 
