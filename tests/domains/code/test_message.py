@@ -39,7 +39,7 @@ def desk(tmp_path: Path, workers: Workers) -> Desk:
 def test_a_message_is_answered_with_the_statement_and_nothing_that_only_shares_its_words(desk: Desk) -> None:
     text = desk.call("search_code", query="CSV contains more than 104857600 bytes").text
     first, rest = text.split("\n\n")
-    assert first.startswith("src/export.py:1-5 write\n")
+    assert first.startswith("src/export.py:1-5 write (line 5)\n")
     assert 'raise TooLong(f"CSV contains more than {most} bytes")' in first
     assert rest.startswith("tests/test_export.py:2 test_csv_bytes")
     assert "weak" not in text

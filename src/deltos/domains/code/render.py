@@ -181,7 +181,9 @@ def _with_code(
     )
     if known.has(_id(shown), shown.content):
         shown = replace(shown, content="")
-    return _Shown(_block(shown), _as_data(shown, with_context=True), shown, part.has_cut_line)
+    is_one_of_several = answer.is_message and shown.start_line < shown.end_line
+    line = hit.line if is_one_of_several else 0  # who asks where a message is raised wants that line
+    return _Shown(_block(shown, line), _as_data(shown, with_context=True), shown, part.has_cut_line)
 
 
 def _concise(answer: CodeAnswer, around_text: int, around_data: int) -> list[_Shown]:
@@ -269,10 +271,12 @@ def _place(hit: CodeHit) -> str:
     return f"{_repository(hit)}{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + _MARKS[hit.found_by]
 
 
-def _block(hit: CodeHit) -> str:
+def _block(hit: CodeHit, line: int) -> str:
+    """The code of a hit below its place, with the line that was asked for, if there is one."""
+    place = f"{_place(hit)} (line {line})" if line else _place(hit)
     if not hit.content:
-        return f"{_place(hit)} (shown before in this session: {_id(hit)})"
-    return f"{_place(hit)}\n{hit.content}"
+        return f"{place} (shown before in this session: {_id(hit)})"
+    return f"{place}\n{hit.content}"
 
 
 def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
