@@ -122,6 +122,10 @@ class Server:
         self._runner.stdin.close()
         self._runner.wait(_START_SECONDS)
 
+    def remove(self) -> None:
+        """Delete the data of a server that was ended."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def log(self) -> str:
         """The end of what the server wrote."""
         return (self.folder / "log").read_text("utf-8", "replace")[-4000:]
@@ -188,6 +192,11 @@ class Server:
 @cache
 def server() -> Server:
     """The server of this process, with a database that has all our tables."""
+    return another_server()
+
+
+def another_server() -> Server:
+    """A server for one test alone, which stops and removes it."""
     given = os.environ.get("DELTOS_TEST_POSTGRES")
     programs = Path(given) if given else programs_folder()
     return Server(programs, _template(programs))
