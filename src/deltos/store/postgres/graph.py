@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
@@ -531,14 +530,22 @@ class PostgresFacts:
         return [(row[0], row[1], row[2]) for row in rows]
 
     def _every_name(self) -> dict[str, list[tuple[str, str, str]]] | None:
-        """All symbols by their names; None where they are too many for the memory of a child."""
-        counted = "SELECT count(*) FROM (SELECT FROM symbol WHERE project = %s LIMIT %s) AS first_symbols"
-        if self._database.query(counted, (self._key, _MOST_SYMBOLS_KEPT + 1))[0][0] > _MOST_SYMBOLS_KEPT:
-            return None
+        """All symbols by their names; None where they are too many for the memory of a child.
+
+        Table by table: of rows that were only just written the server knows too little to plan a join of all of them.
+        """
+        with self._database.snapshot():
+            most = _MOST_SYMBOLS_KEPT + 1
+            sql = "SELECT name, place_id, line, node_id, kind FROM symbol WHERE project = %s LIMIT %s"
+            symbols = self._database.query(sql, (self._key, most))
+            if len(symbols) == most:
+                return None
+            paths = dict(self._database.query("SELECT id, path FROM place WHERE project = %s", (self._key,)))
+            keys = dict(self._database.query("SELECT id, key FROM node WHERE project = %s", (self._key,)))
+        symbols.sort(key=lambda row: (paths[row[1]], row[2], row[3]))
         found: dict[str, list[tuple[str, str, str]]] = {}
-        sql = f"SELECT symbol.name, place.path, node.key, symbol.kind FROM {_PLACED_SYMBOL} {_PLACED_ORDER}"
-        for name, path, key, kind in self._database.query(sql, (self._key,)):
-            found.setdefault(name, []).append((intern(path), key, intern(kind)))
+        for name, place_id, _, node_id, kind in symbols:
+            found.setdefault(name, []).append((paths[place_id], keys[node_id], kind))
         return found
 
 
