@@ -95,21 +95,24 @@ class Session:
         self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
 
     async def _post(self, message: dict[str, Any], *, notification: bool = False) -> tuple[dict[str, str], bytes]:
-        if not notification:
-            self._next_id += 1
-            message["id"] = self._next_id
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        own = self._authorization + (f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else "")
-        request = (
-            f"POST /mcp HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nContent-Type: application/json\r\n"
-            f"Accept: application/json, text/event-stream\r\n{own}Content-Length: {len(body)}\r\n\r\n"
-        ).encode() + body
+        request = self._request(message, notification=notification)
         try:
             return await self._exchange(request)
         except (ConnectionError, asyncio.IncompleteReadError):  # servers hang up on who says nothing for long
             self._writer.close()
             await self._connect()
             return await self._exchange(request)
+
+    def _request(self, message: dict[str, Any], *, notification: bool) -> bytes:
+        if not notification:
+            self._next_id += 1
+            message["id"] = self._next_id
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        own = self._authorization + (f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else "")
+        return (
+            f"POST /mcp HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nContent-Type: application/json\r\n"
+            f"Accept: application/json, text/event-stream\r\n{own}Content-Length: {len(body)}\r\n\r\n"
+        ).encode() + body
 
     async def _exchange(self, request: bytes) -> tuple[dict[str, str], bytes]:
         self._writer.write(request)
@@ -124,9 +127,9 @@ class Session:
         return headers, await self._reader.readexactly(int(headers.get("content-length", 0)))
 
     async def _chunks(self) -> AsyncIterator[bytes]:
-        while size := int(await self._reader.readline(), 16):
+        while size := int(await self._reader.readuntil(b"\r\n"), 16):
             yield (await self._reader.readexactly(size + 2))[:-2]
-        await self._reader.readline()
+        await self._reader.readuntil(b"\r\n")
 
 
 def main() -> None:

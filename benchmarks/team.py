@@ -1,14 +1,14 @@
 """A team's servers under load: two of them over one PostgreSQL, many repositories, people who think between questions.
 
-    python -m benchmarks.team --database URL --roots FILE [--clients N …] [--seconds S] [--record FILE]
+    python -m benchmarks.team --database URL [--read URL …] --roots FILE [--clients N …] [--seconds S] [--record FILE]
     python -m benchmarks.team --plot FILE --to FILE.svg
 
 `--roots` names the folders of projects that are indexed in the database, one a line. A person opens a session at one
 of two real servers and asks about one repository after another, five seconds on average between an answer and the
 next question: a name that one file alone defines (search_code, find_references), or words of a chunk's documentation
 (search_code, search). An answer without the file that has it counts as missed, an answer that is none as an error.
-CPU is that of servers and database for one answer. `--record` adds a line of JSON to a file, from which `--plot`
-draws the curve.
+CPU is that of servers and database, standbys (`--read`) included, for one answer. Load is how many processes of the
+whole machine wanted to run meanwhile. `--record` adds a line of JSON to a file, from which `--plot` draws the curve.
 """
 
 from __future__ import annotations
@@ -60,6 +60,12 @@ class Answers:
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     missed: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
+    loads: list[int] = field(default_factory=list)
+
+    @property
+    def load_average(self) -> float:
+        """How many processes of the machine wanted to run, on average."""
+        return statistics.fmean(self.loads) if self.loads else 0.0
 
     @property
     def count(self) -> int:
@@ -80,6 +86,7 @@ def main() -> int:
     """Print a table; 1 where a question was answered by an error."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--database")
+    parser.add_argument("--read", nargs="+", default=[], help="standbys that searches are read from")
     parser.add_argument("--roots", type=Path)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 20, 200])
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -95,20 +102,22 @@ def main() -> int:
         connection.execute("SET search_path TO deltos")
         size = size_of(connection)
         asked = [each for root in roots for each in questions(connection, root)]
-        postmaster = _postmaster(connection)
+        postmasters = [_postmaster(connection)]
+    for url in given.read:
+        with psycopg.connect(url, autocommit=True) as standby:
+            postmasters.append(_postmaster(standby))
+    settings = {"DELTOS_DATABASE": given.database, "DELTOS_DATABASE_READ": ",".join(given.read)}
     print(f"{size.projects} projects, {size.chunks:,} chunks, {size.lines:,} lines, {size.megabytes:,.0f} MB\n")
-    print(
-        "| clients | tool | answers | p50 ms | p95 ms | without the file | errors | CPU ms each, servers and database |"
-    )
-    print("|--:|---|--:|--:|--:|--:|--:|--:|")
+    print("| clients | tool | answers | p50 ms | p95 ms | without the file | errors | CPU ms each | load |")
+    print("|--:|---|--:|--:|--:|--:|--:|--:|--:|")
     failed = 0
     for count in given.clients:
-        answers, cpu = load(given.database, roots[0], asked, count, given.seconds, postmaster)
+        answers, cpu = load(settings, roots[0], asked, count, given.seconds, postmasters)
         failed += sum(answers.problems.values())
         show(count, answers, cpu)
         if given.record:
             with given.record.open("a") as out:
-                out.write(json.dumps(record(size, count, answers, cpu)) + "\n")
+                out.write(json.dumps(record(size, count, answers, cpu, len(given.read))) + "\n")
     return 1 if failed else 0
 
 
@@ -150,31 +159,32 @@ def questions(connection: psycopg.Connection[Any], root: Path) -> list[Question]
 
 
 def load(
-    database: str, root: Path, asked: Sequence[Question], count: int, seconds: float, postmaster: int
+    settings: dict[str, str], root: Path, asked: Sequence[Question], count: int, seconds: float, postmasters: list[int]
 ) -> tuple[Answers, float]:
     """Let so many people ask for that long; also the CPU seconds that servers and database took."""
-    with ExitStack() as opened, _connected(database):
+    with ExitStack() as opened, _set(settings):
         home = opened.enter_context(TemporaryDirectory())
         running = [opened.enter_context(serving(root, home, "--root", "/")) for _ in range(SERVERS)]
         pids = [process.pid for process, _, _ in running]
         answers = Answers()
         cpu = asyncio.run(
-            _ask_all([(h, p) for _, h, p in running], asked, count, seconds, answers, [*pids, postmaster])
+            _ask_all([(h, p) for _, h, p in running], asked, count, seconds, answers, [*pids, *postmasters])
         )
     return answers, cpu
 
 
 @contextmanager
-def _connected(database: str) -> Iterator[None]:
-    """What servers that start now keep everything in."""
-    before = os.environ.get("DELTOS_DATABASE")
-    os.environ["DELTOS_DATABASE"] = database
+def _set(settings: dict[str, str]) -> Iterator[None]:
+    """What servers that start now are told by their environment."""
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
     try:
         yield
     finally:
-        os.environ.pop("DELTOS_DATABASE")
-        if before is not None:
-            os.environ["DELTOS_DATABASE"] = before
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 async def _ask_all(
@@ -191,11 +201,20 @@ async def _ask_all(
     await asyncio.gather(*(session.open() for session in sessions))
     before = sum(map(_cpu_seconds, pids))
     ends_at = time.monotonic() + seconds
+    watching = asyncio.create_task(_watch_load(answers))
     await asyncio.gather(*(_person(s, random.Random(n), asked, ends_at, answers) for n, s in enumerate(sessions)))
+    watching.cancel()
     spent = sum(map(_cpu_seconds, pids)) - before
     for session in sessions:
         session.close()
     return spent
+
+
+async def _watch_load(answers: Answers) -> None:
+    """Note every second how many processes run or want to."""
+    while True:
+        await asyncio.sleep(1.0)
+        answers.loads.append(_processes_running())
 
 
 async def _warm(session: Session, asked: Sequence[Question]) -> None:
@@ -233,16 +252,23 @@ def show(count: int, answers: Answers, cpu: float) -> None:
             p50, p95 = (f"{at * 1000:,.0f}" for at in _percentiles(times))
             print(
                 f"| {count} | {tool} | {len(times)} | {p50} | {p95} | {answers.missed[tool]} | {problems} "
-                f"| {cpu * 1000 / answers.count:.1f} |"
+                f"| {cpu * 1000 / answers.count:.1f} | {answers.load_average:.1f} |"
             )
     for problem, times_seen in answers.problems.most_common(5):
         print(f"- {times_seen} × {problem}")
 
 
-def record(size: Size, count: int, answers: Answers, cpu: float) -> dict[str, Any]:
+def record(size: Size, count: int, answers: Answers, cpu: float, standbys: int) -> dict[str, Any]:
     """One point of the curve."""
     times = {tool: [round(at * 1000, 1) for at in _percentiles(sorted(answers.seconds[tool]))] for tool in TOOLS}
-    return {**size._asdict(), "clients": count, "p50_p95_ms": times, "cpu_ms": round(cpu * 1000 / answers.count, 1)}
+    return {
+        **size._asdict(),
+        "clients": count,
+        "standbys": standbys,
+        "p50_p95_ms": times,
+        "cpu_ms": round(cpu * 1000 / answers.count, 1),
+        "load": round(answers.load_average, 1),
+    }
 
 
 def _percentiles(ordered: Sequence[float]) -> tuple[float, float]:
@@ -255,6 +281,11 @@ def _postmaster(connection: psycopg.Connection[Any]) -> int:
     """The process that all others of a database on this machine descend from."""
     pid = connection.info.backend_pid
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _processes_running() -> int:
+    """How many threads of the machine run at this moment, or would if there were a core for them."""
+    return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
 
 
 def _cpu_seconds(pid: int) -> float:
@@ -270,18 +301,25 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def plot(points: Sequence[dict[str, Any]]) -> str:
-    """The 95th percentile of each tool over the number of chunks, as SVG; points of the smallest number of clients."""
-    fewest = min(point["clients"] for point in points)
-    chosen = sorted((p for p in points if p["clients"] == fewest), key=lambda p: p["chunks"])
-    width, height, left, foot = 720, 320, 60, 40
-    most_chunks = max(p["chunks"] for p in chosen)
-    most_ms = max(p["p50_p95_ms"][tool][1] for p in chosen for tool in TOOLS)
+    """Over the number of chunks, as SVG: CPU for an answer, and the median time of each tool; a line by clients."""
+    width, height, left, foot, legend = 760, 360, 60, 44, 190
+    points = [point for point in points if not point["standbys"]]
+    most_chunks = max(p["chunks"] for p in points)
+    lines: list[tuple[str, str, str, list[tuple[int, float]]]] = []
+    for clients, dashes in zip(sorted({p["clients"] for p in points}), ("", "6 4", "2 3"), strict=False):
+        chosen = sorted((p for p in points if p["clients"] == clients), key=lambda p: p["chunks"])
+        if len(chosen) > 1:
+            series = {"CPU for an answer": [(p["chunks"], p["cpu_ms"]) for p in chosen]}
+            for tool in TOOLS:
+                series[tool] = [(p["chunks"], p["p50_p95_ms"][tool][0]) for p in chosen if p["p50_p95_ms"][tool][0]]
+            for (name, values), colour in zip(series.items(), ("#111", "#2563eb", "#d97706", "#059669"), strict=True):
+                lines.append((f"{name}, {clients}", colour, dashes, values))
+    most_ms = max(ms for *_, values in lines for _, ms in values)
 
     def at(chunks: float, milliseconds: float) -> str:
-        x = left + chunks / most_chunks * (width - left - 140)
+        x = left + chunks / most_chunks * (width - left - legend)
         return f"{x:.1f},{height - foot - milliseconds / most_ms * (height - foot - 20):.1f}"
 
-    colours = dict(zip(TOOLS, ("#2563eb", "#d97706", "#059669"), strict=True))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">',
         f'<rect width="{width}" height="{height}" fill="#fff"/><g font-size="12">',
@@ -292,14 +330,17 @@ def plot(points: Sequence[dict[str, Any]]) -> str:
             f'<text x="{x}" y="{height - foot + 18}" text-anchor="middle">{share * most_chunks / 1000:.0f}k</text>'
         )
         parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end">{share * most_ms:.0f} ms</text>')
-        parts.append(f'<path d="M{left},{y} H{width - 140}" stroke="#ddd"/>')
-    for tool in TOOLS:
-        places = [at(p["chunks"], p["p50_p95_ms"][tool][1]) for p in chosen]
-        parts.append(f'<polyline points="{" ".join(places)}" fill="none" stroke="{colours[tool]}" stroke-width="2"/>')
-        x, y = places[-1].split(",")
-        parts.append(f'<text x="{float(x) + 8:.1f}" y="{y}" fill="{colours[tool]}">{tool}</text>')
+        parts.append(f'<path d="M{left},{y} H{width - legend}" stroke="#ddd"/>')
+    for number, (name, colour, dashes, values) in enumerate(lines):
+        style = f'fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"'
+        parts.append(f'<polyline points="{" ".join(at(*value) for value in values)}" {style}/>')
+        parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in (at(*v).split(",") for v in values)]
+        y = f"{24 + 18 * number}"
+        parts.append(f'<path d="M{width - legend + 12},{y} h24" {style}/>')
+        parts.append(f'<text x="{width - legend + 42}" y="{y}" dy="4">{name}</text>')
     parts.append(
-        f'<text x="{left}" y="{height - 4}">chunks in the database; 95th percentile, {fewest} clients</text></g></svg>'
+        f'<text x="{left}" y="{height - 6}">chunks in the database; medians; behind each name, how many clients</text>'
+        "</g></svg>"
     )
     return "\n".join(parts) + "\n"
 

@@ -52,34 +52,34 @@ class Server:
     def __init__(self, programs: Path, data: Path | None) -> None:
         self._programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="deltos-postgres-", dir=_memory_folder()))
-        self.port = _free_port()
+        self.port = free_port()
         self._runner: subprocess.Popen[bytes] | None = None
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
-        _give_away(self.folder)
+        give_to_server_user(self.folder)
         if data is None:
             self._initialise()
         else:
             shutil.copytree(data, self.folder / "data")
             for path in (self.folder / "data").rglob("*"):
-                _give_away(path)
+                give_to_server_user(path)
             (self.folder / "data").chmod(0o700)
-            _give_away(self.folder / "data")
+            give_to_server_user(self.folder / "data")
         self.start()
 
     @classmethod
     def standby_of(cls, primary: Server) -> Server:
         """A server that follows another one by streaming, begun with a copy of its data."""
-        programs = _unpacked()
+        programs = programs_folder()
         with tempfile.TemporaryDirectory(dir=_memory_folder()) as folder:
             copied = Path(folder, "data")
-            _give_away(Path(folder))
+            give_to_server_user(Path(folder))
             subprocess.run(
                 [programs / "pg_basebackup", "-D", copied, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-w",
                  "-h", "127.0.0.1", "-p", str(primary.port), "-U", USER],
                 check=True,
                 cwd=folder,
-                env={**_environment(programs), "PGPASSWORD": PASSWORD},
-                **_as_user(),
+                env={**program_environment(programs), "PGPASSWORD": PASSWORD},
+                **as_server_user(),
             )  # fmt: skip
             return cls(programs, copied)
 
@@ -121,6 +121,10 @@ class Server:
         self._runner.stdin.write(word)
         self._runner.stdin.close()
         self._runner.wait(_START_SECONDS)
+
+    def remove(self) -> None:
+        """Delete the data of a server that was ended."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self) -> str:
         """The end of what the server wrote."""
@@ -173,23 +177,28 @@ class Server:
     def _initialise(self) -> None:
         password = self.folder / "password"
         password.write_text(PASSWORD, "utf-8")
-        _give_away(password)
+        give_to_server_user(password)
         options = ("--no-sync", "--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", "--wal-segsize=1")
         subprocess.run(
             [self._programs / "initdb", *options, f"--username={USER}", f"--pwfile={password}", self.folder / "data"],
             check=True,
             stdout=subprocess.DEVNULL,
             cwd=self.folder,
-            env=_environment(self._programs),
-            **_as_user(),
+            env=program_environment(self._programs),
+            **as_server_user(),
         )
 
 
 @cache
 def server() -> Server:
     """The server of this process, with a database that has all our tables."""
+    return another_server()
+
+
+def another_server() -> Server:
+    """A server for one test alone, which stops and removes it."""
     given = os.environ.get("DELTOS_TEST_POSTGRES")
-    programs = Path(given) if given else _unpacked()
+    programs = Path(given) if given else programs_folder()
     return Server(programs, _template(programs))
 
 
@@ -234,14 +243,14 @@ def _locks(name: str) -> Path:
     return Path(tempfile.gettempdir(), f"deltos-pg0-{_owner()}.locks", f"{name}.lock")
 
 
-def _unpacked() -> Path:
+def programs_folder() -> Path:
     """The folder of PostgreSQL's programs, unpacked when they are not there yet."""
     owner, home, binary = _owner(), _unpacked_to(), _pg0_binary()
     with hold_lock(_locks("unpack")):
         if not (home / "complete").exists():
             shutil.rmtree(home, ignore_errors=True)
             home.mkdir(0o755)
-            _give_away(home)
+            give_to_server_user(home)
             _unpack(binary, home)
             (home / "complete").touch()
         elif hasattr(os, "getuid") and home.stat().st_uid not in (owner, _NOBODY):
@@ -265,26 +274,26 @@ def _owner() -> int:
 
 def _unpack(binary: Path, home: Path) -> None:
     environment = {**os.environ, "HOME": str(home), "USERPROFILE": str(home)}
-    for command in (["start", "--port", str(_free_port())], ["stop"], ["drop", "--force"]):
+    for command in (["start", "--port", str(free_port())], ["stop"], ["drop", "--force"]):
         done = subprocess.run(
             [binary, *command],
             env=environment,
             cwd=home,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            **_as_user(),
+            **as_server_user(),
         )
         if done.returncode and command[0] == "start":
             raise RuntimeError(f"pg0 does not start: {done.stderr.decode(errors='replace')}")
 
 
-def _environment(programs: Path) -> dict[str, str]:
+def program_environment(programs: Path) -> dict[str, str]:
     """The programs find the libraries that were unpacked with them."""
     libraries = str(programs.parent / "lib")
     return {**os.environ, "LD_LIBRARY_PATH": libraries, "DYLD_LIBRARY_PATH": libraries}
 
 
-def _as_user() -> dict[str, Any]:
+def as_server_user() -> dict[str, Any]:
     """How to start a program that refuses to run as root."""
     return {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()} if _is_root() else {}
 
@@ -293,12 +302,12 @@ def _is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
-def _give_away(path: Path) -> None:
+def give_to_server_user(path: Path) -> None:
     if _is_root():
         os.chown(path, _NOBODY, _NOBODY)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with contextlib.closing(socket.socket()) as listening:
         listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]
@@ -317,7 +326,12 @@ def _run(program: str, folder: Path, port: str) -> None:
         command += ["-c", setting]
     with (folder / "log").open("ab") as log:
         running = subprocess.Popen(
-            command, stdout=log, stderr=log, cwd=folder, env=_environment(Path(program).parent), **_as_user()
+            command,
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+            env=program_environment(Path(program).parent),
+            **as_server_user(),
         )
         last = sys.stdin.read()
         if last == "kill":

@@ -16,6 +16,7 @@ from deltos.store.symbols import Symbol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deltos.store.graph import FactReader
     from deltos.store.project import ProjectStore, ProjectWriter
     from tests.store.engines import Engine
 
@@ -270,6 +271,11 @@ def facts(digest: bytes = b"1") -> FactRecord:
     return FactRecord("python", digest, b"interface", b"body")
 
 
+def project_facts(project: ProjectStore) -> FactReader:
+    with project.writing() as writer:
+        return writer.graph.fact_source().reader()
+
+
 class TestGraph:
     """Symbols, facts and edges."""
 
@@ -297,6 +303,21 @@ class TestGraph:
         pending = writer.graph.pending(["a.py"])
         assert pending.facts == {"a.py": (b"interface", b"body")}
         assert pending.symbols == {"run": [("a.py", "run", "function")]}
+
+    def test_another_process_reads_every_name_however_many_it_asks_for(self, project: ProjectStore) -> None:
+        kept = [Symbol(f"key{n}", f"Run{n % 250}", "function", 300 - n, 301) for n in range(300)]
+        with project.writing() as writer:
+            writer.graph.write_facts("b.py", kept[:150], facts())
+            writer.graph.write_facts("a.py", kept[150:], facts())
+        asked = [f"{run}{n}" for n in range(300) for run in ("Run", "run")]
+        few = []
+        for start in range(0, len(asked), 100):
+            reader = project_facts(project)
+            few += [reader.symbols_named(name) for name in asked[start : start + 100]]
+        reader = project_facts(project)
+        assert [reader.symbols_named(name) for name in asked] == few
+        assert sum(map(len, few)) == 300
+        assert [row[0] for row in few[asked.index("Run7")]] == ["a.py", "b.py"]
 
     def test_edges_lead_to_symbols_and_name_who_depends_on_what(
         self, project: ProjectStore, writer: ProjectWriter

@@ -11,6 +11,7 @@ import pytest
 
 from deltos.errors import BadArgument, StoreBusy, StoreError, StoreTooNew
 from deltos.store.postgres.database import Database, Migration, undone_on_error
+from deltos.store.postgres.errors import place_of
 from tests.postgres_server import PASSWORD, Server, server
 
 if TYPE_CHECKING:
@@ -210,3 +211,16 @@ def test_an_address_with_an_unescaped_password_is_not_repeated(password: str) ->
         Database(f"postgresql://deltos:{password}@127.0.0.1:5432/deltos", migrations=())
     assert "s3cret" not in str(told.value)
     assert "postgresql://USER" in told.value.hint
+
+
+@pytest.mark.parametrize(
+    ("hosts", "named"),
+    [
+        ("one:5432,two:5433", "one:5432,two:5433"),
+        ("one,two", "one,two"),
+        ("one:5432", "one:5432"),
+    ],
+)
+def test_an_address_of_several_servers_is_named_with_all_of_them(hosts: str, named: str) -> None:
+    url = f"postgresql://deltos:s3cret@{hosts}/deltos?target_session_attrs=read-write"
+    assert place_of(url) == f"postgresql://deltos@{named}/deltos"

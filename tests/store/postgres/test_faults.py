@@ -17,7 +17,7 @@ from deltos.errors import StoreBusy
 from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
 from deltos.store.postgres.database import Database
-from tests.postgres_server import empty_database
+from tests.postgres_server import Server, another_server, empty_database
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, tool_call
 from tests.server.raw import PATIENCE_SECONDS, environment
@@ -26,7 +26,6 @@ from tests.store.postgres.test_database import MORE, NOTES, SCHEMA, add, opened,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.postgres_server import Server
     from tests.server.raw import JsonObject
 
 __all__ = ["opened", "running"]  # fixtures
@@ -166,3 +165,41 @@ def test_no_statement_compares_our_times_with_those_of_the_database() -> None:
     }
     assert len(found) == 1, found  # when a step of the schema was applied, for people to read
     assert "INSERT INTO migration" in found.pop()
+
+
+def test_servers_find_the_standby_that_was_promoted_and_lose_nothing(tmp_path: Path) -> None:
+    primary = another_server()
+    with closing(psycopg.connect(primary.url, autocommit=True)) as connection:
+        connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    standby = Server.standby_of(primary)
+    with closing(psycopg.connect(primary.url, autocommit=True)) as connection:
+        connection.execute("SELECT pg_reload_conf()")
+    make_repository(tmp_path / "shop", {"pay.py": "def pay_invoice():\n    return 1\n"})
+    hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+    url = primary.url.replace(f"127.0.0.1:{primary.port}", hosts) + "?target_session_attrs=read-write"
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
+    served = Served(
+        command, tmp_path / "home", DELTOS_DATABASE=url, DELTOS_DATABASE_READ=standby.url, DELTOS_EMBED="off"
+    )
+    try:
+        session = served.open_session()
+        assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
+        assert not served.call("remember", session, text="invoices are paid on Fridays").get("isError")
+        primary.kill()
+        reply = served.post(tool_call("remember", text="the zebra was never acknowledged"), session)
+        assert (reply.status, bool(reply.headers["retry-after"])) == (503, True)
+        with closing(psycopg.connect(standby.url, autocommit=True)) as connection:
+            connection.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            connection.execute("SELECT pg_reload_conf()")
+            connection.execute("SELECT pg_promote(true, 60)")
+        wait_until(lambda: served.request(path="/readyz").status == 200)
+        assert "Fridays" in said(served.call("search", session, query="invoices acknowledged"))
+        assert "pay.py" in said(served.call("search_code", session, query="pay_invoice"))
+        assert not served.call("remember", session, text="another one about otters").get("isError")
+        assert "otters" in said(served.call("search", session, query="otters", scope=["memory"]))
+        assert "was never" not in said(served.call("search", session, query="zebra", scope=["memory"]))
+    finally:
+        served.dismiss()
+        standby.stop()
+        for stopped in (primary, standby):
+            stopped.remove()

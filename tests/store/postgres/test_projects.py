@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
 from deltos.app import App
@@ -19,7 +20,7 @@ from deltos.errors import StoreBusy, StoreError
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
 from deltos.store.graph import PendingFacts
 from deltos.store.history import CommitRecord
-from deltos.store.postgres.database import POOL_SIZE, Database
+from deltos.store.postgres.database import POOL_SIZE, SCHEMA, Database
 from deltos.store.postgres.graph import PostgresFactSource
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.opened import shared_database
@@ -232,6 +233,40 @@ def test_a_project_is_written_and_read_in_its_own_part_of_every_table(stores: Po
                 store, "SELECT * FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id"
             )
             assert {word.rpartition("_")[2] for word in plan if word.startswith(("chunk_", "file_"))} == parts
+
+
+def test_a_project_that_came_after_the_tables_were_analysed_is_read_by_its_indexes(stores: PostgresProjects) -> None:
+    """Without a look at all files for each of them: the server knows nothing of the project yet."""
+    known = stores.store_of(Path("/src/known"))
+    number = 0
+    while _part_of(new := stores.store_of(Path(f"/src/new{number}"))) != _part_of(known):
+        number += 1
+    for store in (known, new):
+        with store.writing() as writer:
+            for n in range(1000):
+                writer.graph.write_facts(f"{n}.py", [Symbol(f"run{n}", f"run{n}", "function", 1, 2)], facts())
+        if store is known:
+            with closing(psycopg.connect(server().url, autocommit=True)) as connection:
+                connection.execute(f"SET search_path TO {SCHEMA}")
+                connection.execute("ANALYZE fact, place, symbol, node")
+    placed = "fact JOIN place ON place.project = fact.project AND place.id = place_id"
+    named = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
+               JOIN place ON place.project = symbol.project AND place.id = symbol.place_id"""
+    for store in (known, new):
+        key = store.tables.key
+        for sql in (
+            f"SELECT body FROM {placed} WHERE fact.project = {key} AND md5(path) = ANY(ARRAY[md5('7.py')])",
+            f"SELECT path FROM {named} WHERE symbol.project = {key} AND name_folded = ANY(ARRAY['run7'])",
+            f"SELECT path FROM {named} WHERE symbol.project = {key}",
+        ):
+            plan = "\n".join(row[0] for row in store.tables.query(f"EXPLAIN {sql}"))
+            assert "Join Filter" not in plan, plan
+
+
+def _part_of(store: PostgresProject) -> int:
+    sql = "SELECT n FROM generate_series(0, 7) AS n WHERE satisfies_hash_partition('place'::regclass, 8, n, %s::bigint)"
+    part: int = store.tables.query(sql, (store.tables.key,))[0][0]
+    return part
 
 
 def _plans(store: PostgresProject, sql: str) -> list[set[str]]:

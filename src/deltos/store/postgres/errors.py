@@ -76,7 +76,15 @@ def place_of(url: str) -> str:
             hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME; in a password, @ is %40 and / is %2F.",
         )
     user = f"{parts['user']}@" if parts.get("user") else ""
-    return f"postgresql://{user}{host or 'localhost'}{f':{port}' if port else ''}/{name}"
+    return f"postgresql://{user}{_servers(host or 'localhost', port)}/{name}"
+
+
+def _servers(hosts: str, ports: str) -> str:
+    """Each server with its port: an address may name several, of which the one is used that takes writes."""
+    named, numbers = hosts.split(","), ports.split(",")
+    if len(numbers) == 1:
+        numbers *= len(named)
+    return ",".join(f"{host}:{port}" if port else host for host, port in zip(named, numbers, strict=False))
 
 
 def _hint(hints: Mapping[str, str], code: str) -> str:

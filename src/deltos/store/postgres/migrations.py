@@ -12,6 +12,7 @@ from deltos.store.postgres.http_sessions import HTTP_SESSIONS_001
 from deltos.store.postgres.jobs import JOBS_001, JOBS_002, JOBS_003
 from deltos.store.postgres.library import LIBRARY_STEPS
 from deltos.store.postgres.memory.schema import MEMORY_001
+from deltos.store.postgres.partitions import PARTITIONS_001
 from deltos.store.postgres.project import PROJECT_001, PROJECT_002
 from deltos.store.postgres.replicas import REPLICAS_001
 from deltos.store.postgres.rights import RIGHTS_001
@@ -38,4 +39,5 @@ SCHEMA_STEPS = (
     REPLICAS_001,
     APIS_002,
     PROJECT_002,
+    PARTITIONS_001,
 )

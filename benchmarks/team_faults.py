@@ -1,0 +1,591 @@
+"""A team's servers while parts of them are lost: is anything lost that was acknowledged, is any answer wrong?
+
+    python -m benchmarks.team_faults [--data FOLDER] [--roots FILE] [--clients N] [--writers N] [--pause S]
+
+Real processes on loopback: a PostgreSQL primary with two streaming standbys, two servers, two workers. `--data` is the
+data folder of a PostgreSQL server that is stopped, and `--roots` names the folders of projects that are indexed in it,
+one a line; without them an empty server is made and packages of Python's library are indexed by the workers.
+
+People ask questions whose answers are known from before (5 s on average between an answer and the next question),
+writers remember something and look for what they have remembered, others edit small repositories and have them
+indexed. Meanwhile one server is killed, one worker is killed in the middle of a job, one worker is cut off (SIGSTOP)
+in the middle of a job and comes back, and all processes of the primary are killed and a standby is promoted. A client
+whose server is gone goes on at the other one with the same session; one that is told to come back (503 with
+Retry-After) does.
+
+Counted: acknowledged writes that are not found, answers that differ from those of before, jobs done twice, errors:
+those of requests in flight when something was killed, and all others. The exit code is 1 where anything but the first
+kind of error happened.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections import Counter, defaultdict
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from tests.postgres_server import free_port
+
+from benchmarks.clusters import Cluster
+from benchmarks.http_load import Session
+from benchmarks.processes import tree
+from benchmarks.team import Question, questions
+from deltos.store.jobs import INDEX, Order
+from deltos.store.postgres.database import Database
+from deltos.store.postgres.jobs import PostgresJobs
+from deltos.store.postgres.migrations import SCHEMA_STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+PACKAGES = ("asyncio", "json", "http", "logging", "xml", "importlib")
+THINK_SECONDS = 5.0
+EDITED_REPOSITORIES = 6
+QUESTIONS_ASKED = 120
+HEARTBEAT_SECONDS = 3
+DETECTION_SECONDS = 2.0  # what a manager of standbys takes to be sure that the primary is gone
+PATIENCE_SECONDS = 180.0
+COME_BACK_SECONDS = 0.5
+SEED = 20
+_NOTE = re.compile(r"^Note: .*$", re.MULTILINE)
+_INDEX_LINE = re.compile(r"(job \d+) \(index (.*)\) is (taken|done|given back|queued again)")
+_CONNECTION_LOST = (ConnectionError, asyncio.IncompleteReadError)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that was done to a part of the team's servers, and until when nothing could be asked for it."""
+
+    what: str
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A request that was answered by an error, or not at all."""
+
+    what: str
+    sent: float
+    ended: float
+    text: str
+
+
+@dataclass(slots=True)
+class Seen:
+    """What all callers saw."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    failures: list[Failure] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list)
+    told_to_come_back: list[float] = field(default_factory=list)
+    moved: int = 0  # requests that were sent again to the other server, over a connection that had been closed before
+
+
+class Program:
+    """A server or a worker of ours as a process, which can be killed, stopped and started again."""
+
+    def __init__(self, arguments: Sequence[str], settings: dict[str, str]) -> None:
+        self._command = [sys.executable, "-P", "-m", "deltos", *arguments]
+        self._settings = settings
+        self.lines: list[str] = []
+        self.killed_at = 0.0
+        self.start()
+
+    def start(self) -> None:
+        """Start it, also after it was killed."""
+        self.process = subprocess.Popen(
+            self._command,
+            env={**os.environ, **self._settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        self.lines.extend(process.stdout)
+
+    def kill(self) -> None:
+        """End it at once, with all that it started."""
+        self.killed_at = float("inf")  # whoever loses a connection from now on was in flight
+        for pid in tree(self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.killed_at = time.monotonic()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End it in good order."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        self.process.wait(60)
+
+    def send_to_all(self, number: signal.Signals) -> None:
+        """A signal for it and all that it started."""
+        for pid in tree(self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def in_hand(self) -> str:
+        """The project whose index it has begun and not ended, empty when there is none."""
+        for line in reversed(list(self.lines)):
+            if found := _INDEX_LINE.search(line):
+                return found[2] if found[3] == "taken" else ""
+        return ""
+
+    def times_done(self, project: str) -> int:
+        """How often it has indexed a project."""
+        lines = [_INDEX_LINE.search(line) for line in list(self.lines)]
+        return sum(found is not None and found[2] == project and found[3] == "done" for found in lines)
+
+
+class Caller(Session):
+    """A client that goes on at another server with its session when its own is gone."""
+
+    def __init__(self, servers: Sequence[Program], ports: Sequence[int], first: int, seen: Seen) -> None:
+        super().__init__("127.0.0.1", ports[first])
+        self._servers, self._ports, self._at, self._seen = servers, ports, first, seen
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """The result of a tool; None where the request failed, which is kept."""
+        began = time.monotonic()
+        while True:
+            sent = time.monotonic()
+            try:
+                status, message = await self.ask("tools/call", {"name": tool, "arguments": arguments})
+            except _CONNECTION_LOST as exc:
+                if self._servers[self._at].killed_at >= sent:
+                    self._fail(tool, sent, f"connection lost: {type(exc).__name__}")
+                    await self._move()
+                    return None
+                await self._move()
+                self._seen.moved += 1
+                continue
+            if status == "503" and time.monotonic() - began < PATIENCE_SECONDS:
+                self._seen.told_to_come_back.append(sent)
+                await asyncio.sleep(COME_BACK_SECONDS)
+                continue
+            result: dict[str, Any] = message.get("result", {})
+            if status != "200" or result.get("isError", True):
+                self._fail(tool, sent, f"{status} {json.dumps(message, ensure_ascii=False)[:300]}")
+                return None
+            self._seen.seconds[tool].append(time.monotonic() - began)
+            return result
+
+    def _fail(self, tool: str, sent: float, text: str) -> None:
+        self._seen.failures.append(Failure(tool, sent, time.monotonic(), text))
+
+    async def _post(self, message: dict[str, Any], *, notification: bool = False) -> tuple[dict[str, str], bytes]:
+        return await self._exchange(self._request(message, notification=notification))
+
+    async def _move(self) -> None:
+        """Connect to whichever server is there, the other one first."""
+        self._writer.close()
+        until = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            self._at = (self._at + 1) % len(self._ports)
+            self._port = self._ports[self._at]
+            try:
+                await self._connect()
+            except OSError:
+                if time.monotonic() > until:
+                    raise
+                await asyncio.sleep(0.05)
+            else:
+                return
+
+
+class Team:
+    """All processes, and what is done to them."""
+
+    def __init__(self, folder: Path, primary: Cluster, opened: ExitStack, home: Path) -> None:
+        self.primary = primary
+        self.faults: list[Fault] = []
+        self.read_from_standbys = 0
+        self.standbys = [primary.standby(f"standby_{n}", folder / f"standby_{n}") for n in (1, 2)]
+        for standby in self.standbys:
+            opened.callback(standby.stop)
+        primary.wait_for(*(standby.name for standby in self.standbys))
+        hosts = ",".join(f"127.0.0.1:{cluster.port}" for cluster in (primary, *self.standbys))
+        self.url = f"postgresql://deltos@{hosts}/deltos?target_session_attrs=read-write"
+        self.settings = {
+            "DELTOS_DATABASE": self.url,
+            "DELTOS_DATABASE_READ": ",".join(standby.url for standby in self.standbys),
+            "DELTOS_INDEXING": "worker",
+            "DELTOS_HOME": str(folder / "home"),
+        }
+        worker = ("worker", f"--heartbeat={HEARTBEAT_SECONDS}", "--backoff=1")
+        self.workers = [Program(worker, self.settings) for _ in range(2)]
+        self.ports = [free_port() for _ in range(2)]
+        self.servers = [
+            Program(("mcp", str(home), "--root", "/", "--http", f"127.0.0.1:{port}"), self.settings)
+            for port in self.ports
+        ]
+        for program in (*self.workers, *self.servers):
+            opened.callback(program.stop)
+        _await(lambda: all(any("serving" in line for line in server.lines) for server in self.servers), "servers")
+
+    def note(self, what: str, began: float) -> None:
+        """Keep what was done, and until when it lasted."""
+        self.faults.append(Fault(what, began, time.monotonic()))
+        print(f"- {what}: {time.monotonic() - began:.1f} s", flush=True)
+
+    def kill_server(self) -> None:
+        """Kill one of two servers and start it again."""
+        began = time.monotonic()
+        self.servers[0].kill()
+        self.note("a server killed (-9)", began)
+        time.sleep(5.0)
+        self.servers[0].start()
+
+    def kill_worker(self) -> None:
+        """Kill a worker in the middle of a job; the other one takes it over; then start it again."""
+        lost, other = self.workers
+        project = _awaited(lost.in_hand, "a job in the hands of the first worker")
+        done, began = other.times_done(project), time.monotonic()
+        lost.kill()
+        self.note(f"a worker killed (-9) while it indexed {Path(project).name}", began)
+        self._await_taken_over(project, other, done, began)
+        lost.start()
+
+    def cut_worker_off(self) -> None:
+        """Stop a worker in the middle of a job, until the other one has done it; then let it go on."""
+        other, lost = self.workers
+        project = _awaited(lost.in_hand, "a job in the hands of the second worker")
+        done, began = other.times_done(project), time.monotonic()
+        lost.send_to_all(signal.SIGSTOP)
+        self.note(f"a worker cut off (SIGSTOP) while it indexed {Path(project).name}", began)
+        self._await_taken_over(project, other, done, began)
+        lost.send_to_all(signal.SIGCONT)
+
+    def _await_taken_over(self, project: str, worker: Program, before: int, began: float) -> None:
+        _await(lambda: worker.times_done(project) > before, f"{project} to be indexed by the other worker")
+        print(f"  the other worker had done it after {time.monotonic() - began:.1f} s", flush=True)
+
+    def lose_primary(self) -> None:
+        """Kill the primary and promote the standby that has the most; the other one follows it."""
+        read = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+        self.read_from_standbys = sum(standby.query(read)[0][0] for standby in self.standbys)
+        began = time.monotonic()
+        self.primary.kill()
+        time.sleep(DETECTION_SECONDS)
+        first, other = sorted(self.standbys, key=Cluster.received, reverse=True)
+        first.query("SELECT pg_promote(true, 60)")
+        other.follow(first)
+        self.primary = first
+        self.note(f"the primary lost (-9), {first.name} promoted", began)
+
+
+def main() -> int:
+    """Print what was done and what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="data folder of a PostgreSQL server that is stopped")
+    parser.add_argument("--roots", type=Path, help="projects, one a line")
+    parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--writers", type=int, default=4)
+    parser.add_argument("--pause", type=float, default=15.0, help="seconds between two faults")
+    parser.add_argument("--scratch", type=Path, help="where standbys and repositories are made")
+    given = parser.parse_args()
+    with TemporaryDirectory(dir=given.scratch, ignore_cleanup_errors=True) as scratch, ExitStack() as opened:
+        folder = Path(scratch)
+        folder.chmod(0o755)
+        if given.data:
+            primary = Cluster("primary", given.data, memory_mb=1024)
+            primary.start()
+        else:
+            primary = Cluster.made("primary", folder / "primary")
+        opened.callback(primary.stop)
+        Database(primary.url, migrations=SCHEMA_STEPS).close()
+        home = folder / "team"
+        _write(home / "readme.py", "def nothing_here():\n    return 0\n")
+        team = Team(folder, primary, opened, home)
+        library = Path(sysconfig.get_path("stdlib"))
+        listed = [Path(line) for line in given.roots.read_text().splitlines() if line] if given.roots else []
+        roots = listed or [library / name for name in PACKAGES]
+        return asyncio.run(_run(team, roots, folder / "edited", library / PACKAGES[0], given))
+
+
+async def _run(team: Team, roots: Sequence[Path], edited: Path, large: Path, given: argparse.Namespace) -> int:
+    repositories = [_repository(edited / f"shop{n}", 0) for n in range(EDITED_REPOSITORIES)]
+    await asyncio.to_thread(_index_all, team, [*roots, *repositories])
+    with psycopg.connect(team.url, autocommit=True) as connection:
+        connection.execute("SET search_path TO deltos")
+        asked = [each for root in roots for each in questions(connection, root)]
+    asked = random.Random(SEED).sample(asked, min(len(asked), QUESTIONS_ASKED))
+    before = await _answers_before(team, asked)
+    seen, ends = Seen(), asyncio.Event()
+
+    def caller(number: int) -> Caller:
+        return Caller(team.servers, team.ports, number % 2, seen)
+
+    tasks: list[Awaitable[None]] = [
+        *(_person(caller(n), random.Random(n), asked, before, seen, ends) for n in range(given.clients)),
+        *(_writer(caller(n), random.Random(f"writer {n}"), seen, ends) for n in range(given.writers)),
+        _editor(caller(0), repositories, seen, ends),
+        _reindexer(caller(1), large, ends),
+    ]
+    running = asyncio.gather(*tasks)
+    began = time.monotonic()
+    try:
+        for act in (team.kill_server, team.kill_worker, team.cut_worker_off, team.lose_primary):
+            await asyncio.sleep(given.pause)
+            await asyncio.to_thread(act)
+        await asyncio.sleep(2 * given.pause)
+    finally:
+        ends.set()
+        await running
+    print(
+        f"\n{time.monotonic() - began:.0f} s under load ({os.getloadavg()[0]:.0f} processes wanted to run at the end),"
+        f" {team.read_from_standbys} transactions of standbys until the primary was lost\n"
+    )
+    lost = await _not_found(caller(0), seen.acknowledged)
+    stale = await asyncio.to_thread(_stale, team, repositories)
+    twice = _done_twice(team)
+    return _show(seen, team.faults, lost, stale, twice)
+
+
+# --- what is asked
+
+
+async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
+    """What every question is answered by while nothing is wrong; both servers say the same."""
+    found: list[str] = []
+    for port in team.ports:
+        session = Session("127.0.0.1", port)
+        await session.open()
+        answers = []
+        for question in asked:
+            _, message = await session.ask("tools/call", {"name": question.tool, "arguments": question.arguments})
+            answers.append(signature(message["result"]))
+        session.close()
+        if found and found != answers:
+            differ = sum(one != other for one, other in zip(found, answers, strict=True))
+            sys.exit(f"Two servers differ in {differ} of {len(asked)} answers before anything is done to them")
+        found = answers
+    return found
+
+
+def signature(result: dict[str, Any]) -> str:
+    """What an answer tells, whatever its session was shown before: what was found, in order, and no notes."""
+    results = result.get("structuredContent", {}).get("results")
+    if results is not None:
+        keys = ("id", "file_path", "start_line", "end_line")
+        return json.dumps([[each.get(key) for key in keys] for each in results])
+    return _NOTE.sub("", result["content"][0]["text"]).strip()
+
+
+async def _person(
+    caller: Caller,
+    chance: random.Random,
+    asked: Sequence[Question],
+    before: Sequence[str],
+    seen: Seen,
+    ends: asyncio.Event,
+) -> None:
+    """One who asks, reads, thinks, and asks again."""
+    await caller.open()
+    while not await _over(ends, chance.uniform(0.5, 1.5) * THINK_SECONDS):
+        number = chance.randrange(len(asked))
+        result = await caller.call(asked[number].tool, asked[number].arguments)
+        if result is not None and signature(result) != before[number]:
+            seen.wrong.append(f"{asked[number]}: {signature(result)[:200]}, not {before[number][:200]}")
+    caller.close()
+
+
+async def _writer(caller: Caller, chance: random.Random, seen: Seen, ends: asyncio.Event) -> None:
+    """One who remembers something, and looks for something that was acknowledged before."""
+    await caller.open()
+    mine: list[str] = []
+    while not await _over(ends, chance.uniform(0.5, 1.5)):
+        word, *others = ("".join(chance.choices("bcdfghklmnprstvzaeiou", k=9)) for _ in range(9))
+        if await caller.call("remember", {"text": f"The {word} goes with {' '.join(others)}.", "kind": "decision"}):
+            mine.append(word)
+            seen.acknowledged.append(word)
+        if mine:
+            word = chance.choice(mine[-3:] if chance.random() < 0.7 else mine)
+            result = await caller.call("search", {"query": word, "scope": ["memory"]})
+            if result is not None and not _has(result, word):
+                seen.wrong.append(f"{word} was acknowledged, and not found: {json.dumps(result)[:200]}")
+    caller.close()
+
+
+def _has(result: dict[str, Any], word: str) -> bool:
+    """Whether what was found, not the question that it repeats, has a word."""
+    return word in json.dumps(result.get("structuredContent", {}).get("results", []))
+
+
+async def _editor(caller: Caller, repositories: Sequence[Path], seen: Seen, ends: asyncio.Event) -> None:
+    """One who edits a repository, has it indexed, and asks for what is new in it."""
+    await caller.open()
+    generation = 0
+    while not await _over(ends, 1.0):
+        generation += 1
+        root = repositories[generation % len(repositories)]
+        await asyncio.to_thread(_repository, root, generation)
+        await caller.call("index_repository", {"repo_path": str(root)})
+        result = await caller.call("search_code", {"query": _name(root, generation), "project_id": str(root)})
+        told = json.dumps(result)
+        if result is not None and f'"symbol": "{_name(root, generation)}"' not in told and "Note: " not in told:
+            seen.wrong.append(f"{_name(root, generation)} is not found, and nothing is said: {told[:300]}")
+    caller.close()
+
+
+async def _reindexer(caller: Caller, root: Path, ends: asyncio.Event) -> None:
+    """One who has a larger repository read anew again and again."""
+    await caller.open()
+    while not await _over(ends, 2.0):
+        await caller.call("index_repository", {"repo_path": str(root), "force_reindex": True})
+    caller.close()
+
+
+async def _over(ends: asyncio.Event, seconds: float) -> bool:
+    """Think for so long; whether it is over then."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(ends.wait(), seconds)
+    return ends.is_set()
+
+
+def _repository(root: Path, generation: int) -> Path:
+    for number in range(8):
+        name = f"{_name(root, generation)}_{number}" if number else _name(root, generation)
+        _write(
+            root / f"part{number}.py", f'def {name}(amount):\n    """Generation {generation}."""\n    return amount\n'
+        )
+    return root
+
+
+def _name(root: Path, generation: int) -> str:
+    return f"{root.name}_total_{generation}"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+# --- what came of it
+
+
+def _index_all(team: Team, roots: Sequence[Path]) -> None:
+    """Have projects indexed that are not yet."""
+    database = Database(team.url, migrations=None)
+    jobs = PostgresJobs(lambda: database)
+    known = {row[0] for row in database.query("SELECT value FROM meta WHERE key = 'root'")}
+    for root in roots:
+        if str(root) not in known:
+            jobs.add(Order(INDEX, str(root)))
+    _await(lambda: not [job for job in jobs.every() if job.kind == INDEX], "first indexes", PATIENCE_SECONDS * 4)
+    database.close()
+
+
+async def _not_found(caller: Caller, words: Sequence[str]) -> list[str]:
+    """Which of those words nothing is remembered with."""
+    await caller.open()
+    lost = []
+    for word in words:
+        result = await caller.call("search", {"query": word, "scope": ["memory"]})
+        if result is None or not _has(result, word):
+            lost.append(word)
+    caller.close()
+    return lost
+
+
+def _stale(team: Team, repositories: Sequence[Path]) -> list[str]:
+    """Repositories whose index is not, or not soon, that of their files: each name once, and no other."""
+    database = Database(team.url, migrations=None)
+
+    def names() -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {str(root): [] for root in repositories}
+        sql = "SELECT m.value, d.name FROM meta m JOIN definition d ON d.project = m.project WHERE m.key = 'root'"
+        for root, name in database.query(sql):
+            if root in found:
+                found[root].append(name)
+        return found
+
+    wanted = {
+        str(root): sorted(re.findall(r"def (\w+)", "".join(path.read_text() for path in root.glob("*.py"))))
+        for root in repositories
+    }
+    with suppress(TimeoutError):
+        _await(lambda: all(sorted(each) == wanted[root] for root, each in names().items()), "indexes")
+    stale = [f"{root}: {sorted(each)}" for root, each in names().items() if sorted(each) != wanted[root]]
+    database.close()
+    return stale
+
+
+def _done_twice(team: Team) -> list[str]:
+    lines = [_INDEX_LINE.search(line) for worker in team.workers for line in worker.lines]
+    done = Counter(found[1] for found in lines if found and found[3] == "done")
+    return [job for job, times in done.items() if times > 1]
+
+
+def _show(seen: Seen, faults: Sequence[Fault], lost: list[str], stale: list[str], twice: list[str]) -> int:
+    by_fault: dict[str, list[Failure]] = defaultdict(list)
+    for failure in seen.failures:
+        hit = next((fault for fault in faults if failure.sent <= fault.ended and failure.ended >= fault.began), None)
+        by_fault[hit.what if hit else ""].append(failure)
+    others = by_fault.pop("", [])
+    print("| tool | answers | p50 ms | p95 ms | longest ms |\n|---|--:|--:|--:|--:|")
+    for tool, times in sorted(seen.seconds.items()):
+        ordered = sorted(times)
+        p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+        row = (statistics.median(ordered), p95, ordered[-1])
+        print(f"| {tool} | {len(ordered)} | {' | '.join(f'{at * 1000:,.0f}' for at in row)} |")
+    print("\n| fault | errors of requests in flight | told to come back, and answered then |\n|---|--:|--:|")
+    for fault in faults:
+        waited = sum(fault.began <= at <= fault.ended + COME_BACK_SECONDS for at in seen.told_to_come_back)
+        print(f"| {fault.what} | {len(by_fault[fault.what])} | {waited} |")
+    print(
+        f"\nacknowledged writes: {len(seen.acknowledged)}, lost: {len(lost)}; wrong answers: {len(seen.wrong)}; "
+        f"errors of other requests: {len(others)}; stale indexes: {len(stale)}; jobs done twice: {len(twice)}; "
+        f"sent again over a new connection: {seen.moved}; told to come back: {len(seen.told_to_come_back)}"
+    )
+    texts = Counter(f"{failure.what}: {failure.text}" for failures in by_fault.values() for failure in failures)
+    for title, found in (
+        ("in flight", [f"{count} × {text}" for text, count in texts.most_common(8)]),
+        ("other error", [f"{each.what} {each.text}" for each in others]),
+        ("lost", lost),
+        ("wrong", seen.wrong),
+        ("stale", stale),
+        ("twice", twice),
+    ):
+        for each in found[:8]:
+            print(f"- {title}: {each}")
+    return 1 if others or lost or seen.wrong or stale or twice else 0
+
+
+def _await(condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(0.1)
+
+
+def _awaited(value: Callable[[], str], what: str) -> str:
+    _await(value, what)
+    return value()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
