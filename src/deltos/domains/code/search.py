@@ -106,6 +106,11 @@ class _Scanned:
     is_stopped: bool = False
 
 
+def _inner_words(text: str) -> list[str]:
+    """The index words of a text but for its first and last word, which may go on in the code."""
+    return list(dict.fromkeys(shared_words().of(" ".join(text.split()[1:-1])).split()))
+
+
 def _may_raise(path: str) -> bool:
     """Whether what a file has as text may be a message that people see: prose and tests only repeat it."""
     return not is_prose(path) and not is_test(path)
@@ -214,7 +219,7 @@ class CodeSearch:
         if not parts:
             return None
         query = CodeQuery(max(parts, key=len), "literal")
-        scanned = self._scan(InOrder(parts), scope, every_line=every_line)
+        scanned = self._scan(InOrder(parts), scope, every_line=every_line, words=_inner_words(query.text))
         return replace(self._by_lines(query, scanned, limit=limit), is_message=True) if scanned.files else None
 
     def _frames(self, query: CodeQuery, scope: FileScope) -> list[Ranked]:
@@ -429,20 +434,24 @@ class CodeSearch:
         total = sum(len(file.lines) for file in scanned.files) - gone
         return CodeAnswer(query, tuple(hits), total, scanned.is_stopped, scanned.known, tuple(scanned.notes))
 
-    def _scan(self, finder: Finder, scope: FileScope, *, every_line: bool) -> _Scanned:
-        """The files with a match, code first; of each every line with one, or the first of each chunk."""
+    def _scan(self, finder: Finder, scope: FileScope, *, every_line: bool, words: Sequence[str] = ()) -> _Scanned:
+        """The files with a match, code first; of each every line with one, or the first of each chunk. Of several
+        projects those are read that have all of the index words."""
         scanned = _Scanned()
         unshown = 0
         for number, project in enumerate(self._projects):
             report = ScanReport()
             ids = {path: file_id for file_id, path in project.store.code.paths(scope)}
+            scanned.known += len(ids)
+            is_one_of_many = len(self._projects) > 1 and bool(words)
+            if is_one_of_many and len(project.store.code.document_frequencies(words)) < len(words):
+                continue
             order = sorted(ids, key=lambda path: (*_exact_order(path), path))
             for matches in scan(project.root, order, finder, report, project.store):
                 chunks = project.store.code.chunks_of_file(ids[matches.path])
                 lines = lines_held(chunks, matches.lines, one_per_chunk=not every_line)
                 unshown += len(matches.lines) - len(lines) if every_line else 0
                 scanned.files += [_MatchedFile(number, ids[matches.path], matches.path, lines)] if lines else []
-            scanned.known += len(ids)
             scanned.read += report.files
             if not report.complete:
                 scanned.is_stopped = True
