@@ -32,6 +32,7 @@ COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags
 CANDIDATES = 100
 NEAREST_UNITS = 80  # candidates by meaning
 _NEAREST_LOOKED_AT = 600  # of all APIs and kinds; those that are not asked for are left out
+_LEAST_OF_ONE_WORD = 0.25  # cosine similarity to a question of one word: some unit is always a little like it
 # Where the best unit lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
@@ -139,7 +140,8 @@ def find_units(
     found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
     if similarities:
         known = {unit.row.id for unit in found}
-        near = _near(store, similarities, api_id, kinds, without)
+        least = _LEAST_OF_ONE_WORD if len(question.concepts) == 1 else 0.0
+        near = _near(store, similarities, api_id, kinds, without, least)
         found += [unit for unit in near[:NEAREST_UNITS] if unit.row.id not in known]
     return found
 
@@ -191,12 +193,20 @@ def _address(row: UnitRow, question: ApiQuery) -> int:
 
 
 def _near(
-    store: ApiDescriptions, similarities: Similarities, api_id: int | None, kinds: Sequence[str], without: Sequence[int]
+    store: ApiDescriptions,
+    similarities: Similarities,
+    api_id: int | None,
+    kinds: Sequence[str],
+    without: Sequence[int],
+    least: float,
 ) -> list[FoundUnit]:
-    """The units nearest in meaning, of one API where one is asked for."""
+    """The units nearest in meaning, of one API where one is asked for, none that is less similar than `least`."""
     if api_id is not None:
         similarities = similarities.among(store.unit_ids(api_id))
-    return store.found(similarities.near(_NEAREST_LOOKED_AT), api_id=api_id, kinds=kinds, without=without)
+    near = similarities.near(_NEAREST_LOOKED_AT)
+    cosines = similarities.raw(near) if least else {}
+    near = [key for key in near if cosines.get(key, 1.0) >= least]
+    return store.found(near, api_id=api_id, kinds=kinds, without=without)
 
 
 def _described(
