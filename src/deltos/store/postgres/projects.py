@@ -118,8 +118,11 @@ class PostgresProjects:
         # What a server of an older version indexed has no contents: whoever brings it up to date next reads it again.
         with self._database.write() as connection:
             connection.execute(
-                """DELETE FROM meta WHERE key = 'indexers' AND project IN (
-                   SELECT project FROM file WHERE NOT EXISTS (SELECT 1 FROM blob WHERE digest = file.hash))"""
+                """WITH behind AS (
+                       DELETE FROM meta WHERE key = 'indexers' AND project IN (
+                           SELECT project FROM file WHERE NOT EXISTS (SELECT 1 FROM blob WHERE digest = file.hash))
+                       RETURNING project)
+                   UPDATE project SET version = version + 1 WHERE id IN (SELECT project FROM behind)"""
             )
         return sweep_blobs(self._database)
 
