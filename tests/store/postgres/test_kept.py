@@ -183,7 +183,10 @@ def test_a_newer_version_takes_the_place_of_an_older_one_and_never_the_other_way
     first = kept.at(1)
     assert first is not None
     assert kept.at(1) is first
-    first.put("text", {1: "a"}, 1)
+    first.put("text", {1: "a"}, len)
+    used = budget.used_bytes
+    first.put("text", {1: "a"}, len)
+    assert budget.used_bytes == used  # known already
     assert kept.at(2) is not first
     assert budget.used_bytes == 0
     assert kept.at(1) is None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code
     from deltos.store.postgres.database import Connection
     from deltos.store.postgres.tables import Ids, ProjectTables
+    from deltos.store.project import StoredFile
     from deltos.store.version import Version
 
     _Lines = tuple[int, int, int]  # a file, its first line and its last
@@ -209,7 +210,7 @@ class PostgresCode:
             rows = self._tables.query(_WHOLE_CHUNK, (self._tables.key, missing))
             if state := self._tables.state():
                 files = {row[2]: stored_file(row[1], row[2], *row[11:]) for row in rows}
-                state.put(STORED_FILE, files, sum(map(len, files)))
+                state.put(STORED_FILE, files, _stored_bytes)
             return {row[0]: _WholeChunk(CodeChunkRow(*row[:8]), CodeChunkWords(*row[8:11])) for row in rows}
 
         return self._tables.kept("chunk", ids, read, _chunk_bytes)
@@ -270,7 +271,7 @@ class PostgresCode:
         asked = (tuple(names), limit)
         if condition:
             return list(read([asked])[asked])
-        kept = self._tables.kept(_NAMED, [asked], read, lambda found: _DEFINITION_BYTES * len(found))
+        kept = self._tables.kept(_NAMED, [asked], read, _definitions_bytes)
         return list(kept[asked])
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
@@ -289,7 +290,7 @@ class PostgresCode:
             return {place: tuple(definitions) for place, definitions in found.items()}
 
         asked = dict.fromkeys(places)
-        kept = self._tables.kept("definitions in lines", asked, read, lambda found: _DEFINITION_BYTES * len(found))
+        kept = self._tables.kept("definitions in lines", asked, read, _definitions_bytes)
         return [list(kept[place]) for place in places]
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
@@ -331,6 +332,14 @@ def _path_bytes(file: FileRow) -> int:
     return len(file.path)
 
 
+def _stored_bytes(file: StoredFile) -> int:
+    return len(file.path)
+
+
+def _definitions_bytes(found: Sequence[object]) -> int:
+    return _DEFINITION_BYTES * len(found)
+
+
 def _read_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], limit: int) -> None:
     """Read who defines names in several projects, in one round trip, where it can be kept."""
     asked = (names, limit)
@@ -350,7 +359,7 @@ def _read_definitions(several: Sequence[ProjectTables], names: tuple[str, ...], 
     for key, file_id, *definition in rows:
         found[key].append((file_id, DefinitionRecord(*definition)))
     for key, definitions in found.items():
-        states[key].put(_NAMED, {asked: tuple(definitions)}, _DEFINITION_BYTES * len(definitions))
+        states[key].put(_NAMED, {asked: tuple(definitions)}, _definitions_bytes)
 
 
 class _FileCode(NamedTuple):

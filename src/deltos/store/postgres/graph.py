@@ -542,10 +542,10 @@ class PostgresFacts:
                 return None
             paths = dict(self._database.query("SELECT id, path FROM place WHERE project = %s", (self._key,)))
             keys = dict(self._database.query("SELECT id, key FROM node WHERE project = %s", (self._key,)))
-        symbols.sort(key=lambda row: (paths[row[1]], row[2], row[3]))
+        placed = sorted((paths[place_id], line, node_id, name, kind) for name, place_id, line, node_id, kind in symbols)
         found: dict[str, list[tuple[str, str, str]]] = {}
-        for name, place_id, _, node_id, kind in symbols:
-            found.setdefault(name, []).append((paths[place_id], keys[node_id], kind))
+        for path, _, node_id, name, kind in placed:
+            found.setdefault(name, []).append((path, keys[node_id], kind))
         return found
 
 

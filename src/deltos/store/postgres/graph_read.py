@@ -85,7 +85,7 @@ class PostgresGraph:
     def _keep(self, rows: Sequence[Symbol]) -> None:
         """Keep symbols that were found: who asks for their uses asks for them again."""
         if state := self._tables.state():
-            state.put(_KEPT_SYMBOL, {row.node_id: row for row in rows}, sum(map(_symbol_bytes, rows)))
+            state.put(_KEPT_SYMBOL, {row.node_id: row for row in rows}, _symbol_bytes)
 
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
         every = list(dict.fromkeys(places))

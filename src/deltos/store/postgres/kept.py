@@ -94,10 +94,12 @@ class KeptState:
         rows = self._rows.get(kind, {})
         return {key: rows[key] for key in keys if key in rows}
 
-    def put(self, kind: str, rows: Mapping[Any, Any], byte_count: int) -> None:
-        """Keep rows that were read beside others."""
-        self._rows.setdefault(kind, {}).update(rows)
-        self._budget.add(self, byte_count + _ROW_BYTES * len(rows))
+    def put(self, kind: str, rows: Mapping[_Key, _Row], text_bytes: Callable[[_Row], int]) -> None:
+        """Keep rows that were read beside others; those that are known already cost nothing more."""
+        known = self._rows.setdefault(kind, {})
+        new = {key: row for key, row in rows.items() if known.get(key, _UNREAD) != row}
+        known.update(new)
+        self._budget.add(self, sum(map(text_bytes, new.values())) + _ROW_BYTES * len(new))
 
     def clear(self) -> None:
         """Let all rows go; whoever holds them still has them."""

@@ -118,11 +118,13 @@ class PostgresProjects:
         # What a server of an older version indexed has no contents: whoever brings it up to date next reads it again.
         with self._database.write() as connection:
             connection.execute(
+                # The project's row first, as everybody does who writes to one: so two never wait for each other.
                 """WITH behind AS (
-                       DELETE FROM meta WHERE key = 'indexers' AND project IN (
+                       UPDATE project SET version = version + 1 WHERE id IN (
                            SELECT project FROM file WHERE NOT EXISTS (SELECT 1 FROM blob WHERE digest = file.hash))
-                       RETURNING project)
-                   UPDATE project SET version = version + 1 WHERE id IN (SELECT project FROM behind)"""
+                       AND EXISTS (SELECT 1 FROM meta WHERE meta.project = project.id AND key = 'indexers')
+                       RETURNING id)
+                   DELETE FROM meta WHERE key = 'indexers' AND project IN (SELECT id FROM behind)"""
             )
         return sweep_blobs(self._database)
 

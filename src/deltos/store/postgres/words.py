@@ -136,9 +136,9 @@ class _Stored(NamedTuple):
     row_count: int
     blocks: tuple[tuple[int, int, bytes], ...] | None
 
-    @property
-    def byte_count(self) -> int:
-        return sum(len(postings) + _BLOCK_BYTES for _, _, postings in self.blocks or ())
+
+def _stored_bytes(stored: _Stored) -> int:
+    return sum(len(postings) + _BLOCK_BYTES for _, _, postings in stored.blocks or ())
 
 
 def read_words(several: Sequence[ProjectTables], kinds: Sequence[WordKind], terms: Iterable[str]) -> None:
@@ -168,7 +168,7 @@ def read_words(several: Sequence[ProjectTables], kinds: Sequence[WordKind], term
     for key, (state, unknown) in missing.items():
         for kind in kinds:
             stored = {word: _stored(found.get((key, kind.number, word), ())) for word in unknown}
-            state.put(kind.kept_as, stored, sum(each.byte_count for each in stored.values()))
+            state.put(kind.kept_as, stored, _stored_bytes)
 
 
 def _stored(blocks: Iterable[tuple[int, int, bytes | None]]) -> _Stored:
@@ -300,7 +300,7 @@ class WordIndex:
             read = self._read_stored(missing)
             found |= read
             if state:
-                state.put(self._kind.kept_as, read, sum(each.byte_count for each in read.values()))
+                state.put(self._kind.kept_as, read, _stored_bytes)
         return found
 
     def _read_stored(self, words: Sequence[str]) -> dict[str, _Stored]:
