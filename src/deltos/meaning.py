@@ -31,7 +31,7 @@ EMBED_BATCH_TEXTS = 500
 _QUICK_SECONDS = 0.5
 CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
-_MIN_COSINE_SIMILARITY = 0.1
+MIN_COSINE_SIMILARITY = 0.1
 _SHARE_OF_NEAREST = 0.3
 
 
@@ -42,10 +42,10 @@ class Similarities:
     keys: npt.NDArray[np.int64]
     values: Vectors
 
-    def near(self, count: int) -> list[int]:
-        """The keys of the most similar texts, best first; none where all are far."""
+    def near(self, count: int, *, least: float = MIN_COSINE_SIMILARITY) -> list[int]:
+        """The keys of the most similar texts, best first; none where all are far: less similar than `least`."""
         highest = float(self.values.max(initial=0.0))
-        return self.nearest(count, at_least=max(_MIN_COSINE_SIMILARITY, _SHARE_OF_NEAREST * highest))
+        return self.nearest(count, at_least=max(least, _SHARE_OF_NEAREST * highest))
 
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
         """The keys of the most similar texts, best first, none below `at_least`."""

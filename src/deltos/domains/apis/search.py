@@ -14,7 +14,7 @@ from deltos.domains.apis.features import OperationFeatures, describe_operations
 from deltos.domains.apis.operations import score_operations
 from deltos.domains.apis.prose import is_parameter_segment, path_segments
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
-from deltos.meaning import standardised
+from deltos.meaning import MIN_COSINE_SIMILARITY, standardised
 from deltos.ranking import load_ranker
 from deltos.text.identifiers import spaced
 from deltos.text.rarity import idf
@@ -140,8 +140,11 @@ def find_units(
     found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
     if similarities:
         known = {unit.row.id for unit in found}
-        least = _LEAST_OF_ONE_WORD if len(question.concepts) == 1 else 0.0
-        near = _near(store, similarities, api_id, kinds, without, least)
+        if api_id is not None:
+            similarities = similarities.among(store.unit_ids(api_id))
+        is_one_word = len(question.concepts) == 1
+        keys = similarities.near(_NEAREST_LOOKED_AT, least=_LEAST_OF_ONE_WORD if is_one_word else MIN_COSINE_SIMILARITY)
+        near = store.found(keys, api_id=api_id, kinds=kinds, without=without)
         found += [unit for unit in near[:NEAREST_UNITS] if unit.row.id not in known]
     return found
 
@@ -190,23 +193,6 @@ def _address(row: UnitRow, question: ApiQuery) -> int:
     if not (row.path and question.path) or _shape(row.path) != _shape(question.path):
         return 0
     return 2 if question.method in ("", row.method) else 1
-
-
-def _near(
-    store: ApiDescriptions,
-    similarities: Similarities,
-    api_id: int | None,
-    kinds: Sequence[str],
-    without: Sequence[int],
-    least: float,
-) -> list[FoundUnit]:
-    """The units nearest in meaning, of one API where one is asked for, none that is less similar than `least`."""
-    if api_id is not None:
-        similarities = similarities.among(store.unit_ids(api_id))
-    near = similarities.near(_NEAREST_LOOKED_AT)
-    cosines = similarities.raw(near) if least else {}
-    near = [key for key in near if cosines.get(key, 1.0) >= least]
-    return store.found(near, api_id=api_id, kinds=kinds, without=without)
 
 
 def _described(
