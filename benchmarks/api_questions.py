@@ -22,7 +22,7 @@ from benchmarks.places import REPOSITORY
 from deltos.domains.apis.answer import ApiSearcher
 from deltos.domains.apis.apis import open_apis
 from deltos.domains.apis.prose import is_parameter_segment
-from deltos.embed.static import api_model
+from deltos.embed.query_encoder import api_reading_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 
@@ -91,7 +91,7 @@ def main() -> None:
             apis.indexer.add(str(args.folder / f"{file}.json"), name)
         for path in sorted((args.folder / "twilio.com").glob("twilio_*.json")):
             apis.indexer.add(str(path), path.stem.replace("_", "-"))
-        meaning = Meaning(api_model(), library.api_vectors)
+        meaning = Meaning(api_reading_model(), library.api_vectors)
         meaning.catch_up()
         searcher = ApiSearcher(apis.library, lambda: meaning)
         right = {

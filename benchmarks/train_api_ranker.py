@@ -33,13 +33,13 @@ from deltos.domains.apis.intent import ACTIONS, action_of, grams
 from deltos.domains.apis.operations import WEIGHTS_FILE
 from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.search import find_units, nearness_of_apis
-from deltos.embed.static import api_model
+from deltos.embed.query_encoder import api_reading_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.identifiers import split_identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TRAINING = QUESTIONS.with_name("apis_training.jsonl")
 PHRASES = QUESTIONS.with_name("api_actions.txt")
@@ -105,7 +105,7 @@ FOLDS = 5
 SHRINKAGE = 0.002
 STEPS = 120
 HARD_CANDIDATES = 50
-PLAIN_TIMES = 4  # that a question in the operation's own words counts: most that are asked share some
+PLAIN_TIMES = 8  # that a question in the operation's own words counts: most that are asked share some
 _AT_FIRST_SIGHT = ("cosine", "called_cosine", "covers_called", "covers_all")
 
 # Questions were written to avoid the words of operations, which must not teach that the same words speak against one.
@@ -199,7 +199,13 @@ def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
 def wordings() -> Iterator[tuple[str, int]]:
     """Questions about many other APIs, and what the operation does that each is about."""
     for row in map(json.loads, WORDINGS.read_text(encoding="utf-8").splitlines()):
-        yield row["query"], action_of(*row["operation"].split(" ", 1))
+        for question in queries_of(row):
+            yield question, action_of(*row["operation"].split(" ", 1))
+
+
+def queries_of(row: Mapping[str, Any]) -> list[str]:
+    """All questions about one operation."""
+    return [question for kind in ("natural", "paraphrase", "short") for question in row.get(kind, ())]
 
 
 def fit_intents(
@@ -338,7 +344,7 @@ class Material:
             for name, file in {**FILES, **TRAINING_FILES, **others}.items():
                 self._apis.indexer.add(str(folder / f"{file}.json"), name)
             self._ids = {row.name: row.id for row in self._store.apis.apis()}
-        self._meaning = Meaning(api_model(), self._store.api_vectors)
+        self._meaning = Meaning(api_reading_model(), self._store.api_vectors)
         self._meaning.catch_up()
         self._asked_beside = set(FILES) | set(others)
         self._right = {
@@ -382,7 +388,7 @@ class Material:
             question.text,
             found,
             [cosines.get(unit.row.id, 0.0) for unit in found],
-            model=api_model(),
+            model=api_reading_model(),
             near_apis=nearness_of_apis(store, found, similarities),
         )
         right = self._right[question.api][question.operation]

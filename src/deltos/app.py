@@ -115,10 +115,11 @@ class OpenedDomains:
         """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""
         if self.config.embedding.kind == "off":
             return None
-        from deltos.embed.static import api_model, shared_model  # deferred: numpy takes a while to import
+        from deltos.embed.query_encoder import api_reading_model  # deferred: numpy takes a while to import
+        from deltos.embed.static import shared_model
         from deltos.meaning import Meaning
 
-        return Meaning(api_model() if of_apis else shared_model(), vectors)
+        return Meaning(api_reading_model() if of_apis else shared_model(), vectors)
 
     @cached_property
     def library(self) -> LibraryStore:

@@ -151,10 +151,12 @@ class Meaning:
 
         Raises `EmbedderUnavailable` when the model cannot be asked.
         """
-        vector = self._embedder.question(question)
         store, model = self._store, self._embedder.identity
         rows = self._rows.refreshed(self._since, lambda: store.count(model), lambda: store.numbers(model))
-        return Similarities(rows.keys, rows.cosines(vector)) if len(rows) and vector.any() else None
+        if not len(rows):
+            return None
+        vector = self._embedder.question(question)
+        return Similarities(rows.keys, rows.cosines(vector)) if vector.any() else None
 
     def _since(self, number: int) -> _TextRows:
         new = self._store.since(self._embedder.identity, number)

@@ -9,19 +9,18 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import math
 import mmap
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deltos.embed.transformer import Shape, Transformer, piece_vectors, prepared
 from deltos.embed.word_pieces import WordPieces
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
@@ -50,22 +49,12 @@ def _minilm_folder() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    layers: int
-    heads: int
-    epsilon: float
-    positions: int
-    takes_first: bool  # the vector of the first piece instead of the mean
-
-
 class SentenceEncoder:
     """Each text is the mean of what the encoder makes of its word pieces, normalised to unit length."""
 
-    def __init__(self, identity: str, shape: _Shape, weights: Mapping[str, Vectors], pieces: WordPieces) -> None:
+    def __init__(self, identity: str, transformer: Transformer, pieces: WordPieces) -> None:
         self.identity = identity
-        self._shape = shape
-        self._weights = weights
+        self._transformer = transformer
         self._pieces = pieces
 
     @classmethod
@@ -77,7 +66,7 @@ class SentenceEncoder:
             pooling = _json(folder / "1_Pooling" / "config.json", {})
             vocabulary = (folder / "vocab.txt").read_text("utf-8").split("\n")
             weights, digest = _tensors(folder / "model.safetensors")
-            shape = _Shape(
+            shape = Shape(
                 int(config["num_hidden_layers"]),
                 int(config["num_attention_heads"]),
                 float(config.get("layer_norm_eps", 1e-12)),
@@ -86,119 +75,33 @@ class SentenceEncoder:
             )
             if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
                 raise BadArgument(f"{folder} is no encoder that is understood", hint=_HOW)
-            prepared = _prepared(weights, shape)
+            transformer = Transformer(shape, piece_vectors(weights), prepared(weights, shape))
             pieces = WordPieces(vocabulary, lowers=bool(tokenizer.get("do_lower_case", True)))
         except (OSError, ValueError, KeyError, TypeError) as exc:
             raise BadArgument(f"The encoder in {folder} cannot be read: {exc!r}", hint=_HOW) from exc
-        return cls(f"encoder:{digest}", shape, prepared, pieces)
+        return cls(f"encoder:{digest}", transformer, pieces)
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Unit vectors of texts; those of like length together, so that little is padded."""
-        most = min(MOST_PIECES, self._shape.positions)
+        most = min(MOST_PIECES, self._transformer.shape.positions)
         rows = [self._pieces.of(passage.text, most) for passage in passages]
         order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-        out = np.zeros((len(rows), self._weights["words"].shape[1]), np.float32)
+        out = np.zeros((len(rows), self._transformer.dimensions), np.float32)
         start = 0
         while start < len(order):
             end = start + 1
             while end < len(order) and (end + 1 - start) * len(rows[order[end]]) <= BATCH_PIECES:
                 end += 1
             places = order[start:end]
-            out[places] = self._encoded([rows[place] for place in places])
+            out[places] = self._transformer.encoded([rows[place] for place in places])
             start = end
+        out /= np.linalg.norm(out, axis=1, keepdims=True) + np.float32(1e-9)
         return out
 
     def question(self, passage: TextToEmbed) -> Vectors:
         """The vector of a question."""
         vector: Vectors = self.texts([passage])[0]
         return vector
-
-    def _encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        longest = max(map(len, rows))
-        numbers = np.zeros((len(rows), longest), np.intp)
-        is_there = np.zeros((len(rows), longest), np.float32)
-        for place, row in enumerate(rows):
-            numbers[place, : len(row)] = row
-            is_there[place, : len(row)] = 1.0
-        weights, shape = self._weights, self._shape
-        state = weights["words"][numbers] + weights["places"][:longest] + weights["kind"]
-        state = _normalised(state, weights, "first", shape.epsilon)
-        hidden = (1.0 - is_there)[:, None, None, :] * np.float32(-1e9)
-        for layer in range(shape.layers):
-            state = self._layer(state, hidden, f"{layer}.")
-        if shape.takes_first:
-            pooled = state[:, 0]
-        else:
-            pooled = (state * is_there[:, :, None]).sum(axis=1) / is_there.sum(axis=1, keepdims=True)
-        unit: Vectors = pooled / (np.linalg.norm(pooled, axis=1, keepdims=True) + np.float32(1e-9))
-        return unit
-
-    def _layer(self, state: Vectors, hidden: Vectors, name: str) -> Vectors:
-        """One round: each piece looks at all others of its text, then is worked on by itself."""
-        weights, heads, epsilon = self._weights, self._shape.heads, self._shape.epsilon
-        count, length, width = state.shape
-        asked = state.reshape(-1, width) @ weights[name + "qkv"] + weights[name + "qkv.bias"]
-        query, key, value = asked.reshape(count, length, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
-        scores = query @ key.transpose(0, 1, 3, 2) / np.float32(math.sqrt(width // heads)) + hidden
-        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        scores /= scores.sum(axis=-1, keepdims=True)
-        seen = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, width)
-        added = (seen @ weights[name + "out"] + weights[name + "out.bias"]).reshape(state.shape)
-        state = _normalised(state + added, weights, name + "after", epsilon)
-        inner = _gelu(state.reshape(-1, width) @ weights[name + "up"] + weights[name + "up.bias"])
-        worked = (inner @ weights[name + "down"] + weights[name + "down.bias"]).reshape(state.shape)
-        return _normalised(state + worked, weights, name + "end", epsilon)
-
-
-def _prepared(given: Mapping[str, Vectors], shape: _Shape) -> dict[str, Vectors]:
-    """The weights by short names, laid out as they are multiplied. Raises KeyError where one is missing."""
-    short = {name.removeprefix("bert."): value for name, value in given.items()}
-    found = {
-        "words": short["embeddings.word_embeddings.weight"],
-        "places": short["embeddings.position_embeddings.weight"],
-        "kind": short["embeddings.token_type_embeddings.weight"][0],
-        "first": short["embeddings.LayerNorm.weight"],
-        "first.bias": short["embeddings.LayerNorm.bias"],
-    }
-    for layer in range(shape.layers):
-        place, name = f"encoder.layer.{layer}.", f"{layer}."
-        parts = [f"{place}attention.self.{part}" for part in ("query", "key", "value")]
-        found[name + "qkv"] = _turned(np.concatenate([short[f"{part}.weight"] for part in parts]))
-        found[name + "qkv.bias"] = np.concatenate([short[f"{part}.bias"] for part in parts])
-        for ours, theirs in (
-            ("out", "attention.output.dense"),
-            ("up", "intermediate.dense"),
-            ("down", "output.dense"),
-        ):
-            found[name + ours] = _turned(short[f"{place}{theirs}.weight"])
-            found[f"{name}{ours}.bias"] = short[f"{place}{theirs}.bias"]
-        for ours, theirs in (("after", "attention.output.LayerNorm"), ("end", "output.LayerNorm")):
-            found[name + ours] = short[f"{place}{theirs}.weight"]
-            found[f"{name}{ours}.bias"] = short[f"{place}{theirs}.bias"]
-    return found
-
-
-def _turned(matrix: Vectors) -> Vectors:
-    return np.ascontiguousarray(matrix.T)
-
-
-def _normalised(state: Vectors, weights: Mapping[str, Vectors], name: str, epsilon: float) -> Vectors:
-    centred = state - state.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(epsilon))
-    result: Vectors = centred / spread * weights[name] + weights[f"{name}.bias"]
-    return result
-
-
-def _gelu(values: Vectors) -> Vectors:
-    """x·Φ(x), with the error function as a fraction that is right to 1.5e-7 (Abramowitz and Stegun, 7.1.26)."""
-    size = np.abs(values) * np.float32(math.sqrt(0.5))
-    part = 1.0 / (1.0 + np.float32(0.3275911) * size)
-    series = np.float32(1.061405429) * part - np.float32(1.453152027)
-    series = (series * part + np.float32(1.421413741)) * part - np.float32(0.284496736)
-    series = (series * part + np.float32(0.254829592)) * part
-    erf = 1.0 - series * np.exp(-size * size)
-    result: Vectors = np.float32(0.5) * values * (1.0 + np.sign(values) * erf)
-    return result
 
 
 # ---------------------------------------------------------------------- files

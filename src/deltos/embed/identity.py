@@ -8,6 +8,7 @@ from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
 APIS_FOLDER = MODEL_FOLDER / "apis"  # words that mean something else to those who ask for an operation
+QUERIES_FOLDER = MODEL_FOLDER / "queries"  # what reads a question as a whole
 
 
 @cache

@@ -20,7 +20,7 @@ class WordPieces:
     def __init__(self, vocabulary: Sequence[str], *, lowers: bool) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
         self._lowers = lowers
-        self._unknown = self._numbers["[UNK]"]
+        self.unknown = self._numbers["[UNK]"]
         self._begin, self._end = self._numbers["[CLS]"], self._numbers["[SEP]"]
         self.of_word = lru_cache(maxsize=_CACHED_WORDS)(self._of_word)
 
@@ -36,7 +36,7 @@ class WordPieces:
     def _of_word(self, word: str) -> tuple[int, ...]:
         """The longest known part, then the longest of the rest, and so on; all of it is unknown where a part is."""
         if len(word) > LONGEST_WORD:
-            return (self._unknown,)
+            return (self.unknown,)
         pieces: list[int] = []
         start = 0
         while start < len(word):
@@ -44,7 +44,7 @@ class WordPieces:
             ends = (end for end in range(len(word), start, -1) if mark + word[start:end] in self._numbers)
             end = next(ends, 0)
             if not end:
-                return (self._unknown,)
+                return (self.unknown,)
             pieces.append(self._numbers[mark + word[start:end]])
             start = end
         return tuple(pieces)

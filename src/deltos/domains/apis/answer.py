@@ -10,7 +10,7 @@ from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.query import without_opening
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
-from deltos.embed.static import api_model
+from deltos.embed.query_encoder import api_reading_model
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ApiSearcher:
                 kinds=kinds,
                 limit=limit,
                 similarities=similarities,
-                model=api_model() if meaning else None,
+                model=api_reading_model() if meaning else None,
                 without=self._library.beside(rows) if len(rows) > 1 else (*self._library.hidden_ids(), *without),
             )
             shown = _Shown(self._library)

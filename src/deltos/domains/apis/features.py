@@ -16,13 +16,14 @@ from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READS, action_of, w
 from deltos.domains.apis.prose import index_words, is_parameter_segment, path_segments
 from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index
 from deltos.domains.apis.version import newest_versions, version_of, without_version
+from deltos.embed.protocol import TextToEmbed
 from deltos.text.words import asked_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deltos.embed.protocol import Vectors
-    from deltos.embed.static import StaticModel
+    from deltos.embed.query_encoder import ReadingModel
     from deltos.store.apis import FoundUnit
 
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the operation as a whole
@@ -36,7 +37,8 @@ _LONGEST_TITLE = 15
 class OperationFeatures(NamedTuple):
     """What speaks for an operation. `covers_…`: how much of the question a field says; `asked_…`: how much of a field
     the question says. `called` is title, path and operation id together, `before` the nouns of the path before the
-    last one. `action_cosine` is of a sentence such as "delete pet", `verb` of the first words of question and title.
+    last one. `cosine` and `read_…` are of the question as a whole, the other cosines of the sum of its words:
+    `action_cosine` of a sentence such as "delete pet". `verb` is of the first words of question and title.
 
     `likely` is the logarithm of the probability that the question wants done what the operation does. `api_…` say the
     same of its API as a whole. Other fields and the same words alone were tried: they added nothing to these.
@@ -45,6 +47,8 @@ class OperationFeatures(NamedTuple):
     bm25: float
     cosine: float
     cosine_of_best: float
+    read_title: float
+    read_called: float
     title_cosine: float
     action_cosine: float
     called_cosine: float
@@ -93,6 +97,7 @@ class _Compared:
     weights: Vectors
     vectors: Vectors | None = None
     asked_vector: Vectors | None = None
+    read_vector: Vectors | None = None
 
     def covers(self, fields: _Columns) -> Vectors:
         """The share of the question that each field says."""
@@ -107,13 +112,14 @@ class _Compared:
         share = said / np.maximum(np.add.reduceat(weights, fields.starts), 1e-9)
         return share.astype(np.float32)
 
-    def cosines(self, fields: _Columns) -> Vectors:
-        """The cosine similarity of each field to the question, as sums of words."""
-        if self.vectors is None or self.asked_vector is None:
-            return np.zeros(len(fields.starts), np.float32)
+    def cosines(self, fields: _Columns) -> tuple[Vectors, Vectors]:
+        """The cosine similarity of each field, a sum of words, to the sum of the question's and to it as a whole."""
+        if self.vectors is None or self.asked_vector is None or self.read_vector is None:
+            nothing = np.zeros(len(fields.starts), np.float32)
+            return nothing, nothing
         sums = np.add.reduceat(self.vectors[fields.columns], fields.starts, axis=0)
-        found: Vectors = sums @ self.asked_vector / (np.linalg.norm(sums, axis=1) + 1e-9)
-        return found
+        sums /= np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9)
+        return sums @ self.asked_vector, sums @ self.read_vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +135,13 @@ def describe_operations(
     found: Sequence[FoundUnit],
     cosines: Sequence[float],
     *,
-    model: StaticModel | None = None,
+    model: ReadingModel | None = None,
     near_apis: Mapping[str, float] | None = None,
 ) -> Vectors:
     """A row of `OperationFeatures` for each operation; `cosines` are of all that they say."""
     spoken = [_spoken(unit) for unit in found]
     asked = list(dict.fromkeys(asked_words(question).split()))[:MAX_WORDS]
-    compared = _compare(asked, spoken, model)
+    compared = _compare(question, asked, spoken, model)
     named = {
         **_by_words(spoken, compared),
         **_by_intent(spoken, wanted_of(question)),
@@ -179,7 +185,7 @@ def _action_words(action: int) -> tuple[str, ...]:
     return tuple(shared_words().of("" if action == ACT else ACTIONS[action]).split())
 
 
-def _compare(asked: Sequence[str], spoken: Sequence[_Spoken], model: StaticModel | None) -> _Compared:
+def _compare(question: str, asked: Sequence[str], spoken: Sequence[_Spoken], model: ReadingModel | None) -> _Compared:
     columns: dict[str, int] = {}
     for operation in spoken:
         for word in (*operation.all, *operation.before, *operation.action):
@@ -195,8 +201,9 @@ def _compare(asked: Sequence[str], spoken: Sequence[_Spoken], model: StaticModel
                     is_same[row, column] = max(is_same[row, column], _SYNONYM_NEARNESS)
         weights = np.append(np.ones(len(columns), np.float32), np.float32(0))
         return _Compared(columns, is_same, np.ones(len(asked), np.float32), weights)
-    vectors = np.vstack([model.word_vectors(list(columns)), np.zeros((1, model.dimensions), np.float32)])
-    asked_vectors = model.word_vectors(asked)
+    table = model.table
+    vectors = np.vstack([table.word_vectors(list(columns)), np.zeros((1, table.dimensions), np.float32)])
+    asked_vectors = table.word_vectors(asked)
     lengths, asked_lengths = np.linalg.norm(vectors, axis=1), np.linalg.norm(asked_vectors, axis=1)
     similar = (asked_vectors / (asked_lengths[:, None] + 1e-9)) @ (vectors / (lengths[:, None] + 1e-9)).T
     near = np.maximum(np.maximum(0.0, (similar - _UNLIKE) / (1 - _UNLIKE)), is_same)
@@ -204,7 +211,8 @@ def _compare(asked: Sequence[str], spoken: Sequence[_Spoken], model: StaticModel
     weights[-1] = 0.0
     total = asked_vectors.sum(axis=0)
     asked_weights = np.where(asked_lengths > 0, asked_lengths, _UNKNOWN_WEIGHT)
-    return _Compared(columns, near, asked_weights, weights, vectors, total / (np.linalg.norm(total) + 1e-9))
+    read = model.question(TextToEmbed(question, " ".join(asked)))
+    return _Compared(columns, near, asked_weights, weights, vectors, total / (np.linalg.norm(total) + 1e-9), read)
 
 
 def _columns(compared: _Compared, texts: Sequence[Sequence[str]]) -> _Columns:
@@ -223,10 +231,15 @@ def _by_words(spoken: Sequence[_Spoken], compared: _Compared) -> dict[str, Vecto
     called = _columns(compared, [each.called for each in spoken])
     verbs = _columns(compared, [each.title[:2] for each in spoken])
     first = compared.near[:1].max(axis=0, initial=0.0)
+    title_cosine, read_title = compared.cosines(title)
+    called_cosine, read_called = compared.cosines(called)
+    action_cosine, _ = compared.cosines(_columns(compared, [each.action for each in spoken]))
     return {
-        "title_cosine": compared.cosines(title),
-        "action_cosine": compared.cosines(_columns(compared, [each.action for each in spoken])),
-        "called_cosine": compared.cosines(called),
+        "read_title": read_title,
+        "read_called": read_called,
+        "title_cosine": title_cosine,
+        "action_cosine": action_cosine,
+        "called_cosine": called_cosine,
         "covers_called": compared.covers(called),
         "covers_all": compared.covers(_columns(compared, [each.all for each in spoken])),
         "asked_before": compared.asked(_columns(compared, [each.before for each in spoken])),

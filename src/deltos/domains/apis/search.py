@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
-    from deltos.embed.static import StaticModel
+    from deltos.embed.query_encoder import ReadingModel
     from deltos.meaning import Similarities
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
 
@@ -103,7 +103,7 @@ def search_units(
     kinds: Sequence[str],
     limit: int,
     similarities: Similarities | None = None,
-    model: StaticModel | None = None,
+    model: ReadingModel | None = None,
     without: Sequence[int] = (),
 ) -> list[RankedUnit]:
     """The units that answer `query` best, `without` those of some APIs, by words and where known by meaning.

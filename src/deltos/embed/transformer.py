@@ -1,0 +1,139 @@
+"""The computation of an encoder of the BERT family, by numpy: what becomes of rows of word pieces."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from deltos.embed.protocol import Vectors
+
+
+class PieceVectors(Protocol):
+    """The vectors of word pieces by their numbers: an array, or what makes them of something smaller."""
+
+    def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
+        """One vector for each number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How an encoder is built."""
+
+    layers: int
+    heads: int
+    epsilon: float
+    positions: int
+    takes_first: bool = False  # the vector of the first piece instead of the mean
+
+
+class Transformer:
+    """Each text is the mean of what is made of its word pieces. Weights have the names that `prepared` gives them."""
+
+    def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
+        self.shape = shape
+        self._pieces = pieces
+        self._weights = weights
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        return int(self._weights["places"].shape[1])
+
+    def encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """What is made of texts, each a row of numbers of word pieces."""
+        longest = max(map(len, rows))
+        numbers = np.zeros((len(rows), longest), np.intp)
+        is_there = np.zeros((len(rows), longest), np.float32)
+        for place, row in enumerate(rows):
+            numbers[place, : len(row)] = row
+            is_there[place, : len(row)] = 1.0
+        weights, shape = self._weights, self.shape
+        state = self._pieces[numbers] + weights["places"][:longest] + weights["kind"]
+        state = _normalised(state, weights, "first", shape.epsilon)
+        hidden = (1.0 - is_there)[:, None, None, :] * np.float32(-1e9)
+        for layer in range(shape.layers):
+            state = self._layer(state, hidden, f"{layer}.")
+        if shape.takes_first:
+            pooled: Vectors = state[:, 0]
+        else:
+            pooled = (state * is_there[:, :, None]).sum(axis=1) / is_there.sum(axis=1, keepdims=True)
+        return pooled
+
+    def _layer(self, state: Vectors, hidden: Vectors, name: str) -> Vectors:
+        """One round: each piece looks at all others of its text, then is worked on by itself."""
+        weights, heads, epsilon = self._weights, self.shape.heads, self.shape.epsilon
+        count, length, width = state.shape
+        asked = state.reshape(-1, width) @ weights[name + "qkv"] + weights[name + "qkv.bias"]
+        query, key, value = asked.reshape(count, length, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
+        scores = query @ key.transpose(0, 1, 3, 2) / np.float32(math.sqrt(width // heads)) + hidden
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        scores /= scores.sum(axis=-1, keepdims=True)
+        seen = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, width)
+        added = (seen @ weights[name + "out"] + weights[name + "out.bias"]).reshape(state.shape)
+        state = _normalised(state + added, weights, name + "after", epsilon)
+        inner = _gelu(state.reshape(-1, width) @ weights[name + "up"] + weights[name + "up.bias"])
+        worked = (inner @ weights[name + "down"] + weights[name + "down.bias"]).reshape(state.shape)
+        return _normalised(state + worked, weights, name + "end", epsilon)
+
+
+def piece_vectors(given: Mapping[str, Vectors]) -> Vectors:
+    """Those of a published model. Raises KeyError where they are missing."""
+    return {name.removeprefix("bert."): value for name, value in given.items()}["embeddings.word_embeddings.weight"]
+
+
+def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
+    """The weights by short names, laid out as they are multiplied. Raises KeyError where one is missing."""
+    short = {name.removeprefix("bert."): value for name, value in given.items()}
+    found = {
+        "places": short["embeddings.position_embeddings.weight"],
+        "kind": short["embeddings.token_type_embeddings.weight"][0],
+        "first": short["embeddings.LayerNorm.weight"],
+        "first.bias": short["embeddings.LayerNorm.bias"],
+    }
+    for layer in range(shape.layers):
+        place, name = f"encoder.layer.{layer}.", f"{layer}."
+        parts = [f"{place}attention.self.{part}" for part in ("query", "key", "value")]
+        found[name + "qkv"] = _turned(np.concatenate([short[f"{part}.weight"] for part in parts]))
+        found[name + "qkv.bias"] = np.concatenate([short[f"{part}.bias"] for part in parts])
+        for ours, theirs in (
+            ("out", "attention.output.dense"),
+            ("up", "intermediate.dense"),
+            ("down", "output.dense"),
+        ):
+            found[name + ours] = _turned(short[f"{place}{theirs}.weight"])
+            found[f"{name}{ours}.bias"] = short[f"{place}{theirs}.bias"]
+        for ours, theirs in (("after", "attention.output.LayerNorm"), ("end", "output.LayerNorm")):
+            found[name + ours] = short[f"{place}{theirs}.weight"]
+            found[f"{name}{ours}.bias"] = short[f"{place}{theirs}.bias"]
+    return found
+
+
+def _turned(matrix: Vectors) -> Vectors:
+    return np.ascontiguousarray(matrix.T)
+
+
+def _normalised(state: Vectors, weights: Mapping[str, Vectors], name: str, epsilon: float) -> Vectors:
+    centred = state - state.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(epsilon))
+    result: Vectors = centred / spread * weights[name] + weights[f"{name}.bias"]
+    return result
+
+
+def _gelu(values: Vectors) -> Vectors:
+    """x·Φ(x), with the error function as a fraction that is right to 1.5e-7 (Abramowitz and Stegun, 7.1.26)."""
+    size = np.abs(values) * np.float32(math.sqrt(0.5))
+    part = 1.0 / (1.0 + np.float32(0.3275911) * size)
+    series = np.float32(1.061405429) * part - np.float32(1.453152027)
+    series = (series * part + np.float32(1.421413741)) * part - np.float32(0.284496736)
+    series = (series * part + np.float32(0.254829592)) * part
+    erf = 1.0 - series * np.exp(-size * size)
+    result: Vectors = np.float32(0.5) * values * (1.0 + np.sign(values) * erf)
+    return result

