@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deltos.domains.memory import glossary
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, ObservationOrigin
 from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
@@ -27,6 +28,16 @@ def test_a_question_matches_any_of_its_words(notes: Notes) -> None:
     notes.keep("We chose PostgreSQL for the billing service")
     notes.keep("The frontend uses Vite")
     assert notes.ask("which database did we choose for billing?") == ["We chose PostgreSQL for the billing service"]
+
+
+def test_every_word_of_the_glossary_can_be_asked_for(notes: Notes) -> None:
+    notes.keep("Der Ordner ist ungenutzt und wird gelöscht")
+    rows = [line for line in glossary.TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    words = sorted({word.strip() for row in rows for column in row.split("|") for word in column.split(",")})
+    assert len(words) > 1_000
+    for number in range(0, len(words), 8):
+        notes.ask(" ".join(words[number : number + 8]))
+    assert notes.ask("unused") == ["Der Ordner ist ungenutzt und wird gelöscht"]
 
 
 def test_stems_and_irregular_forms_match(notes: Notes) -> None:
