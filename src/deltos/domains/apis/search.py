@@ -46,6 +46,7 @@ _SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "over
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _ANOTHER_ADDRESS = 0.25  # the confidence in an operation where another one, which is not there, was asked for
 _SAID_CONFIDENCE = 0.9  # of a unit whose title, or a text of whose parameters and responses, is the question
+_SURER_BY_COSINE = 0.07  # than by chance: asked of the right API, an operation is right for about the rest
 _LEAST_QUOTED_WORDS = 3  # of a text that is found word for word
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole
 
@@ -122,7 +123,7 @@ def search_units(
         query, found, [cosines.get(unit.row.id, 0.0) for unit in found], model=model, near_apis=near_apis
     )
     called = np.array(rows[:, OperationFeatures._fields.index("called_cosine")])
-    ranked = _ranked(question, found, _described(store, question, found, standardised(called), cosines))
+    ranked = _ranked(question, found, _described(store, question, found, standardised(called), cosines), cosines)
     return _in_order(ranked, question, score_operations(rows))[:limit]
 
 
@@ -150,8 +151,7 @@ def find_units(
 
 
 def _in_order(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
-    """Best first. Which operation comes before which was learned; how sure the answer is of the first, of the second
-    and so on, and what other units stand between them, goes by words."""
+    """Best first. Which operation comes before which was learned; what other units stand between them goes by words."""
     by_words = sorted(range(len(ranked)), key=lambda place: (-ranked[place].score, ranked[place].row.id))
     places = [place for place in by_words if ranked[place].row.kind == "operation"]
     learned = sorted(
@@ -159,17 +159,16 @@ def _in_order(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence
         key=lambda place: (-_named(ranked[place], question), -scores[place], len(ranked[place].row.path)),
     )
     instead = dict(zip(places, learned, strict=True))
-    # What stands lower is never said to be surer: the order goes by more than words, and confidence by these.
-    chances = accumulate((ranked[place].confidence for place in by_words), min)
-    return [
-        replace(_as_sure_as(ranked[place], ranked[instead.get(place, place)]), confidence=chance)
-        for place, chance in zip(by_words, chances, strict=True)
-    ]
+    shown = [_in_place_of(ranked[place], ranked[instead.get(place, place)]) for place in by_words]
+    # What stands lower is never said to be surer: the order goes by more than confidence does.
+    chances = accumulate((unit.confidence for unit in shown), min)
+    return [replace(unit, confidence=chance) for unit, chance in zip(shown, chances, strict=True)]
 
 
-def _as_sure_as(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
-    """A unit in the place of another."""
-    return replace(place, row=unit.row, api_name=unit.api_name, is_near=unit.is_near)
+def _in_place_of(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
+    """A unit in the place of another; as sure as words are of that place, or as it is itself."""
+    chance = max(place.confidence, unit.confidence)
+    return replace(place, row=unit.row, api_name=unit.api_name, is_near=unit.is_near, confidence=chance)
 
 
 def _named(unit: RankedUnit, question: ApiQuery) -> int:
@@ -230,7 +229,9 @@ def _lacking(rows: Iterable[UnitFeatures]) -> float:
     return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
 
 
-def _ranked(question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitFeatures]) -> list[RankedUnit]:
+def _ranked(
+    question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitFeatures], cosines: Mapping[int, float]
+) -> list[RankedUnit]:
     is_missing = bool(question.method and question.path) and not any(row.address for row in rows)
     ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
     ranked: list[RankedUnit] = []
@@ -243,7 +244,11 @@ def _ranked(question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitF
                 ranker.score(row),
                 # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
                 confidence=min(
-                    max(ranker.confidence(by_words), row.near_alone, _SAID_CONFIDENCE * row.exact_title),
+                    max(
+                        ranker.confidence(by_words),
+                        cosines.get(unit.row.id, 0.0) - _SURER_BY_COSINE,
+                        _SAID_CONFIDENCE * row.exact_title,
+                    ),
                     _ANOTHER_ADDRESS if is_missing and not row.address_of_other_method else 1.0,
                 ),
                 is_clear=by_words >= CLEAR_MATCH and not is_missing,
