@@ -38,8 +38,8 @@ browser:
 		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends chromium; } \
 		|| echo "No Chromium: install one, or tests fail" >&2
 
-# Completion is tried in the shells that it is written for.
-shells:
+# Completion is tried in the shells that it is written for. After the browser: apt lets one at a time install.
+shells: browser
 	command -v zsh >/dev/null && command -v fish >/dev/null \
 		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends zsh fish; } \
 		|| echo "No zsh or no fish: install them, or tests fail" >&2

@@ -34,6 +34,7 @@ OWN = {
     "domains/memory/secrets/blocks.py": "came with us",
     "embed/encoder.py": "a folder that the user names",
     "embed/identity.py": "came with us",
+    "embed/query_encoder.py": "came with us",
     "embed/static.py": "came with us",
     "federation/rank.py": "came with us",
     "fetch/configured.py": "an address, not a file",

@@ -153,10 +153,10 @@ class Meaning:
         """
         store, model = self._store, self._embedder.identity
         rows = self._rows.refreshed(self._since, lambda: store.count(model), lambda: store.numbers(model))
-        if not len(rows):
+        if not len(rows) and not self.is_behind:
             return None
         vector = self._embedder.question(question)
-        return Similarities(rows.keys, rows.cosines(vector)) if vector.any() else None
+        return Similarities(rows.keys, rows.cosines(vector)) if len(rows) and vector.any() else None
 
     def _since(self, number: int) -> _TextRows:
         new = self._store.since(self._embedder.identity, number)

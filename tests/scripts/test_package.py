@@ -71,7 +71,7 @@ def test_every_link_of_the_long_description_works_away_from_the_repository(monke
 def test_the_source_package_has_the_sources_and_nothing_of_benchmarks_tests_and_the_page() -> None:
     paths = {Path(file.path).relative_to(ROOT).as_posix() for file in SdistBuilder(str(ROOT)).recurse_included_files()}
     alone = {path for path in paths if not path.startswith("src/deltos/")}
-    assert alone == {"README.md", "LICENSE", "CHANGELOG.md", "hatch_build.py"}
+    assert alone == {"README.md", "LICENSE", "NOTICE", "CHANGELOG.md", "hatch_build.py"}
     sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "src" / "deltos").rglob("*") if path.is_file()}
     assert paths - alone == {path for path in sources if "/__pycache__/" not in path}
 
