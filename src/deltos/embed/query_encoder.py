@@ -105,10 +105,11 @@ class ReadingModel:
         return self.table.texts(passages)
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """The vector of a question."""
-        vector = self._encoder.vector(passage.text, self._head)
+        """The vector of a question; zeros for one without a known word, whatever letters say."""
+        of_words = self.table.question(passage)
+        vector = self._encoder.vector(passage.text, self._head) if of_words.any() else None
         if vector is None:
-            return self.table.question(passage)
+            return of_words
         unit: Vectors = vector / (np.linalg.norm(vector) + np.float32(1e-9))
         return unit
 

@@ -18,7 +18,7 @@ from deltos.domains.apis.intent import ACTIONS, action_of, wanted_of
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
 from deltos.domains.apis.query import parse_query, synonyms_in_index, without_opening
 from deltos.domains.apis.render import render_changes
-from deltos.embed.static import shared_model
+from deltos.embed.query_encoder import api_reading_model
 from deltos.errors import NotFound
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
@@ -231,9 +231,35 @@ def test_a_reader_never_sees_half_of_a_replacement(apis: Apis, add: Add) -> None
 def near_apis(tmp_path: Path) -> Iterator[Apis]:
     """Searched by meaning as well."""
     database = SqliteLibrary(tmp_path / "home" / "library.db")
-    meaning = Meaning(shared_model(), database.api_vectors)
+    meaning = Meaning(api_reading_model(), database.api_vectors)
     yield open_apis(database, network=None, parser=Here(), clock=lambda: 1.0, meaning=lambda: meaning)
     database.close()
+
+
+STANDING_ORDERS = """
+openapi: 3.0.0
+info: {title: Bank, version: "1"}
+components:
+  schemas:
+    SchedulePaymentDelete: {type: object, description: A scheduled payment that was removed, properties: {id: {type: integer}}}
+    SchedulePayment: {type: object, description: A scheduled payment, properties: {amount: {type: integer}}}
+paths:
+  /schedule-payment:
+    get: {summary: All scheduled payments, operationId: ListSchedulePayments}
+    post: {summary: Schedule a payment, operationId: CreateSchedulePayment}
+  /schedule-payment/{id}:
+    delete: {summary: Endpoint for schedule payments, operationId: DeleteSchedulePayment}
+  /card/{id}:
+    put: {summary: Update the card details, operationId: UpdateCard}
+"""
+
+
+def test_who_asks_in_other_words_gets_an_operation_before_a_schema(near_apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "bank.yaml").write_text(STANDING_ORDERS)
+    near_apis.indexer.add(str(tmp_path / "bank.yaml"), "bank")
+    found = [hit.id for hit in near_apis.searcher.search("get rid of a standing order")]
+    assert found[0] == "api:bank:DELETE /schedule-payment/{id}"
+    assert near_apis.searcher.search("SchedulePaymentDelete")[0].id.endswith("SchedulePaymentDelete")
 
 
 def test_an_operation_that_shares_no_word_is_found_by_meaning_and_marked(near_apis: Apis, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from deltos.domains.apis.features import OperationFeatures, describe_operations
 from deltos.domains.apis.operations import score_operations
 from deltos.domains.apis.prose import is_parameter_segment, path_segments
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
-from deltos.meaning import MIN_COSINE_SIMILARITY, standardised
+from deltos.meaning import standardised
 from deltos.ranking import load_ranker
 from deltos.text.identifiers import spaced
 from deltos.text.rarity import idf
@@ -32,7 +32,8 @@ COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags
 CANDIDATES = 100
 NEAREST_UNITS = 80  # candidates by meaning
 _NEAREST_LOOKED_AT = 600  # of all APIs and kinds; those that are not asked for are left out
-_LEAST_OF_ONE_WORD = 0.25  # cosine similarity to a question of one word: some unit is always a little like it
+_LEAST_SIMILAR = 0.12  # cosine similarity to a question: to nonsense some unit is nearer than to no question at all
+_LEAST_OF_ONE_WORD = 0.25  # to a question of one word: some unit is always a little like it
 # Where the best unit lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
@@ -47,6 +48,7 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _ANOTHER_ADDRESS = 0.25  # the confidence in an operation where another one, which is not there, was asked for
 _SAID_CONFIDENCE = 0.9  # of a unit whose title, or a text of whose parameters and responses, is the question
 _SURER_BY_COSINE = 0.07  # than by chance: asked of the right API, an operation is right for about the rest
+_OF_OTHER_KINDS = 0.6  # of the cosine similarity of schemas and the like: the encoder was taught where operations are
 _LEAST_QUOTED_WORDS = 3  # of a text that is found word for word
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole
 
@@ -117,7 +119,7 @@ def search_units(
     found = find_units(store, question, similarities, api_id=api_id, kinds=kinds, limit=limit, without=without)
     if not found:
         return []
-    cosines = similarities.raw([unit.row.id for unit in found]) if similarities else {}
+    cosines = _cosines(found, similarities) if similarities else {}
     near_apis = nearness_of_apis(store, found, similarities)
     rows = describe_operations(
         query, found, [cosines.get(unit.row.id, 0.0) for unit in found], model=model, near_apis=near_apis
@@ -125,6 +127,15 @@ def search_units(
     called = np.array(rows[:, OperationFeatures._fields.index("called_cosine")])
     ranked = _ranked(question, found, _described(store, question, found, standardised(called), cosines), cosines)
     return _in_order(ranked, question, score_operations(rows))[:limit]
+
+
+def _cosines(found: Iterable[FoundUnit], similarities: Similarities) -> dict[int, float]:
+    """How near each unit is to the question."""
+    kinds = {unit.row.id: unit.row.kind for unit in found}
+    return {
+        key: cosine * (1.0 if kinds[key] == "operation" else _OF_OTHER_KINDS)
+        for key, cosine in similarities.raw([*kinds]).items()
+    }
 
 
 def find_units(
@@ -144,7 +155,7 @@ def find_units(
         if api_id is not None:
             similarities = similarities.among(store.unit_ids(api_id))
         is_one_word = len(question.concepts) == 1
-        keys = similarities.near(_NEAREST_LOOKED_AT, least=_LEAST_OF_ONE_WORD if is_one_word else MIN_COSINE_SIMILARITY)
+        keys = similarities.near(_NEAREST_LOOKED_AT, least=_LEAST_OF_ONE_WORD if is_one_word else _LEAST_SIMILAR)
         near = store.found(keys, api_id=api_id, kinds=kinds, without=without)
         found += [unit for unit in near[:NEAREST_UNITS] if unit.row.id not in known]
     return found
@@ -152,7 +163,14 @@ def find_units(
 
 def _in_order(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
     """Best first. Which operation comes before which was learned; what other units stand between them goes by words."""
-    by_words = sorted(range(len(ranked)), key=lambda place: (-ranked[place].score, ranked[place].row.id))
+    by_words = sorted(
+        range(len(ranked)),
+        key=lambda place: (
+            ranked[place].row.title != question.text,  # a schema by its very name is meant
+            -ranked[place].score,
+            ranked[place].row.id,
+        ),
+    )
     places = [place for place in by_words if ranked[place].row.kind == "operation"]
     learned = sorted(
         places,
@@ -247,7 +265,7 @@ def _ranked(
                     max(
                         ranker.confidence(by_words),
                         cosines.get(unit.row.id, 0.0) - _SURER_BY_COSINE,
-                        _SAID_CONFIDENCE * row.exact_title,
+                        _SAID_CONFIDENCE * (row.exact_title or unit.row.title == question.text),
                     ),
                     _ANOTHER_ADDRESS if is_missing and not row.address_of_other_method else 1.0,
                 ),
