@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import random
+import re
 import statistics
 import string
 import sys
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 FILES_PER_PLACE = 3
 INNER_EVERY = 5
+_PARTS_OF_ID = re.compile("[:#]")
 ASKING_AT_ONCE = 16
 INDEXING_AT_ONCE = 4
 LINES_PER_FILE = 120
@@ -282,7 +284,8 @@ def _count(
 ) -> None:
     name, arguments = question
     for given in (text for value in arguments.values() for text in (value if isinstance(value, list) else [value])):
-        answer = answer.replace(str(given), "?")  # what the asker said himself
+        for said in (str(given), *_PARTS_OF_ID.split(str(given))[1:]):  # by the asker himself; of an id, the file too
+            answer = answer.replace(said, "?") if said else answer
     counts["questions"] += 1
     counts["answered"] += has_result
     counts["answers with secrets that the asker may see"] += any(secret in answer for secret in person.secrets)
