@@ -256,7 +256,6 @@ class Training:
                 f"{way} {_shares(found, texts, material, asked)}" for way, found in (("sums", sums), ("read", read))
             ]
             print(f"{title}: {name} ({len(asked)}): {', '.join(shares)}", flush=True)
-        self.encoder.train()
 
 
 def _shares(questions: torch.Tensor, texts: torch.Tensor, material: Material, asked: torch.Tensor) -> str:
@@ -286,7 +285,6 @@ def write_encoder(encoder: Encoder, vocabulary: list[str], folder: Path) -> None
         "layers": config.num_hidden_layers,
         "attention_heads": config.num_attention_heads,
         "epsilon": config.layer_norm_eps,
-        "heads": ["apis"],
     }
     shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], config.max_position_embeddings)
     weights = prepared(given, shape)

@@ -46,7 +46,7 @@ def test_what_a_question_says_as_a_whole_is_found(question: str, operation: str)
 
 def test_a_question_in_a_language_that_it_cannot_read_is_the_sum_of_its_words() -> None:
     question = asked("退款 refund 如何 操作")
-    assert shared_encoder().vector(question.text, "apis") is None
+    assert shared_encoder().vector(question.text) is None
     assert api_reading_model().question(question) == pytest.approx(api_model().question(question))
 
 

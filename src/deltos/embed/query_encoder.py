@@ -45,13 +45,13 @@ class QuantisedRows:
 
 
 class QueryEncoder:
-    """Turns questions into vectors among those of texts: of a table of word vectors as it is, or as APIs have it."""
+    """Turns questions about operations of APIs into vectors among those of operations."""
 
-    def __init__(self, transformer: Transformer, pieces: WordPieces, heads: dict[str, tuple[Vectors, Vectors]]) -> None:
+    def __init__(self, transformer: Transformer, pieces: WordPieces, head: tuple[Vectors, Vectors]) -> None:
         self._transformer = transformer
         self._pieces = pieces
-        self._heads = heads
-        self._read = lru_cache(maxsize=_KEPT_QUESTIONS)(self._of_question)  # one is put to several kinds of texts
+        self._head = head
+        self._of_pieces = lru_cache(maxsize=_KEPT_QUESTIONS)(self._encoded)  # finding and ordering both ask for it
 
     @classmethod
     def load(cls, folder: Path = QUERIES_FOLDER) -> QueryEncoder:
@@ -65,35 +65,30 @@ class QueryEncoder:
                 if not name.endswith(".scales"):
                     values = arrays[name].astype(np.float32)
                     weights[name] = values * arrays[f"{name}.scales"] if f"{name}.scales" in arrays.files else values
-        heads = {name: (weights[f"head.{name}"], weights[f"head.{name}.bias"]) for name in about["heads"]}
         shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], len(weights["places"]))
-        return cls(Transformer(shape, rows, weights), pieces, heads)
+        return cls(Transformer(shape, rows, weights), pieces, (weights["head.apis"], weights["head.apis.bias"]))
 
-    def vector(self, question: str, head: str) -> Vectors | None:
-        """What a head makes of a question; None where its words are not known, as those of most languages."""
-        state = self._read(question)
-        if state is None:
-            return None
-        matrix, bias = self._heads[head]
-        found: Vectors = state @ matrix + bias
-        return found
-
-    def _of_question(self, question: str) -> Vectors | None:
+    def vector(self, question: str) -> Vectors | None:
+        """The unit vector of a question; None where its words are not known, as those of most languages."""
         numbers = self._pieces.of(question, MOST_PIECES)
         unknown = sum(number == self._pieces.unknown for number in numbers)
         if len(numbers) <= 2 or unknown > _UNKNOWN_SHARE * (len(numbers) - 2):
             return None
-        state: Vectors = self._transformer.encoded([numbers])[0]
-        return state
+        return self._of_pieces(tuple(numbers))
+
+    def _encoded(self, numbers: tuple[int, ...]) -> Vectors:
+        matrix, bias = self._head
+        found = self._transformer.encoded([numbers])[0] @ matrix + bias
+        unit: Vectors = found / (np.linalg.norm(found) + np.float32(1e-9))
+        return unit
 
 
 class ReadingModel:
     """A table of word vectors for texts, and the encoder for questions about them."""
 
-    def __init__(self, table: StaticModel, encoder: QueryEncoder, head: str) -> None:
+    def __init__(self, table: StaticModel, encoder: QueryEncoder) -> None:
         self.table = table
         self._encoder = encoder
-        self._head = head
 
     @property
     def identity(self) -> str:
@@ -105,13 +100,10 @@ class ReadingModel:
         return self.table.texts(passages)
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """The vector of a question; zeros for one without a known word, whatever letters say."""
+        """The vector of a question; zeros for one without a known word, as for texts."""
         of_words = self.table.question(passage)
-        vector = self._encoder.vector(passage.text, self._head) if of_words.any() else None
-        if vector is None:
-            return of_words
-        unit: Vectors = vector / (np.linalg.norm(vector) + np.float32(1e-9))
-        return unit
+        vector = self._encoder.vector(passage.text) if of_words.any() else None
+        return of_words if vector is None else vector
 
 
 @cache
@@ -123,4 +115,4 @@ def shared_encoder() -> QueryEncoder:
 @cache
 def api_reading_model() -> ReadingModel:
     """For operations and schemas of APIs."""
-    return ReadingModel(api_model(), shared_encoder(), "apis")
+    return ReadingModel(api_model(), shared_encoder())
