@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +48,7 @@ class FileWords:
     head: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkMatch:
+class ChunkMatch(NamedTuple):
     """A chunk that contains some of the words; a higher score is better."""
 
     chunk_id: int
@@ -57,8 +56,7 @@ class ChunkMatch:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class CodeChunkRow:
+class CodeChunkRow(NamedTuple):
     """Where a chunk is and what it defines."""
 
     id: int
@@ -71,8 +69,7 @@ class CodeChunkRow:
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
-class CodeChunkWords:
+class CodeChunkWords(NamedTuple):
     """The words of a chunk, column by column."""
 
     symbol: str
@@ -98,8 +95,7 @@ class FileVectors:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FileRow:
+class FileRow(NamedTuple):
     """A file, without its words."""
 
     id: int

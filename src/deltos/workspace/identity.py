@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,15 @@ def find_root(folder: Path) -> Path:
     if exists:
         raise NoSuchFolder(f"Not a folder: {told(str(folder))}", hint="Give the folder that contains the file.")
     raise NoSuchFolder(f"No such folder: {told(str(folder)[:200])}", hint="Give the path of an existing folder.")
+
+
+def folder_number(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from all others on this machine while it exists; None where there is none."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116 (several times faster than a Path's own)
+    except (OSError, ValueError):
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
 
 def identify(folder: Path, *, may_start_git: bool = True) -> Project:

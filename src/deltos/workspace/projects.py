@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import check_folder, told
 from deltos.errors import BadArgument, BadRequest, NoSuchFolder
 from deltos.model import Project
-from deltos.workspace.identity import find_root, identify
+from deltos.workspace.identity import find_root, folder_number, identify
 from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS, ProjectIndex
 from deltos.workspace.registry import root_of_project
 
@@ -53,15 +53,20 @@ class Projects:
         self._workers = workers
         self._follower = follower
         self._open: dict[Path, ProjectIndex] = {}
+        self._numbers: dict[Path, tuple[int, int] | None] = {}
         self._lock = threading.Lock()
 
     def at(self, folder: Path) -> ProjectIndex:
         """The index of the project in `folder`."""
         check_folder(folder)
+        with self._lock:
+            if (number := self._numbers.get(folder)) and number == folder_number(folder):
+                return self._open[folder]  # a real path already, as it was when it was opened
         root = self._root(folder)
         with self._lock:
             if root not in self._open:
                 self._open[root] = self._index(root)
+            self._numbers[root] = folder_number(root)
             return self._open[root]
 
     def find(self, project_id: str, default: Path) -> ProjectIndex:
@@ -94,6 +99,7 @@ class Projects:
             for index in self._open.values():
                 index.close()
             self._open.clear()
+            self._numbers.clear()
         if self.workspaces is not None:
             self.workspaces.close()
 

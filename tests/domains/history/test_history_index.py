@@ -343,3 +343,17 @@ def test_what_comes_before_a_damaged_commit_is_kept_and_the_rest_is_said_to_be_m
 def test_any_output_of_git_is_read_without_an_error(fields: list[bytes]) -> None:
     for found in parse_log(b"marker", (), "src/", b"\0marker\0".join(fields)):
         assert len(found.files) <= found.file_count
+
+
+def test_what_one_process_has_read_another_does_not_look_at_until_something_is_committed(
+    root: Path, store: ProjectStore
+) -> None:
+    commit(root, "one", {"a.py": "1"})
+    read_history(store, root)
+    project = Project(root.resolve(), "test")
+    assert not HistoryIndexer().is_behind(project, store, at_once=True)
+    commit(root, "two", {"a.py": "2"}, day=1)
+    assert HistoryIndexer().is_behind(project, store, at_once=True)
+    read_history(store, root)
+    assert not HistoryIndexer().is_behind(project, store, at_once=True)
+    assert HistoryIndexer(max_commits=1).is_behind(project, store, at_once=True)

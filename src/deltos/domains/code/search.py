@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -67,6 +68,7 @@ _FILES_NAMED = 3  # files told of those that a query names
 # Chunks that are read for a message: the first that have words of it side by side, of those that share most of them.
 _MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 200
 _FEW_CHUNKS, _FEW_LIKELY = 10, 80  # where only the code can say that it is a message
+_MESSAGE_PROJECTS = 12  # of many, in which a message is looked for: those that have most of its words
 _MOST_STATEMENTS, _LINES_AROUND = 500, 5  # lines looked at that may state it, and of those before and after each
 _STATEMENT_SECONDS = 1.0  # for all files
 _HITS_OF_PART = 5  # of a question that is one of two in a query
@@ -106,9 +108,9 @@ class _Scanned:
     is_stopped: bool = False
 
 
-def _inner_words(text: str) -> list[str]:
-    """The index words of a text but for its first and last word, which may go on in the code."""
-    return list(dict.fromkeys(shared_words().of(" ".join(text.split()[1:-1])).split()))
+def _inner_words(texts: Iterable[str]) -> list[str]:
+    """The index words of texts but for the first and last word of each, which may go on in the code."""
+    return unique(word for text in texts for word in shared_words().of(" ".join(text.split()[1:-1])).split())
 
 
 def _may_raise(path: str) -> bool:
@@ -200,9 +202,9 @@ class CodeSearch:
         query = parse_query(fixed_words(message), shared_words(), exact=False)
         beside = stems_beside(message)
         most, of = (_MESSAGE_CHUNKS, _LIKELY_CHUNKS) if message.is_told else (_FEW_CHUNKS, _FEW_LIKELY)
-        of = max(_FEW_CHUNKS, of // len(self._projects))
+        of //= min(len(self._projects), _MESSAGE_PROJECTS)
         is_worth = bool(beside) and (message.is_told or len(self._projects) == 1)  # among many it would cost too much
-        for project in self._projects if is_worth else ():
+        for project in self._likeliest_projects(query.terms) if is_worth else ():
             store = project.store.code
             likely = chunks_like(store, query, scope, limit=of)
             bodies = {each: f" {words.body} " for each, words in store.chunk_words(likely).items()}
@@ -212,14 +214,25 @@ class CodeSearch:
             with SourceReader(project.root, project.store, project.workers) as reader:
                 yield from (hit.content for chunk in raising[:most] if (hit := reader.hit(chunk, 1.0)))
 
+    def _likeliest_projects(self, terms: Sequence[str]) -> Sequence[SearchedProject]:
+        """The projects that have most of some words, by how few of the others have each."""
+        if len(self._projects) <= _MESSAGE_PROJECTS:
+            return self._projects
+        known = [frozenset(project.store.code.document_frequencies(terms)) for project in self._projects]
+        having = Counter(itertools.chain.from_iterable(known))
+        worth = [math.fsum(math.log(1 + len(known) / having[term]) for term in words) for words in known]
+        best = sorted(range(len(known)), key=lambda number: -worth[number])[:_MESSAGE_PROJECTS]
+        return [self._projects[number] for number in best]
+
     def _search_stated(
         self, parts: tuple[str, ...], scope: FileScope, *, limit: int, every_line: bool
     ) -> CodeAnswer | None:
         """Where the parts of a message stand together; None where they do not."""
-        if not parts:
+        words = _inner_words(parts)
+        if not parts or (len(self._projects) > _MESSAGE_PROJECTS and not words):  # every file of all would be read
             return None
         query = CodeQuery(max(parts, key=len), "literal")
-        scanned = self._scan(InOrder(parts), scope, every_line=every_line, words=_inner_words(query.text))
+        scanned = self._scan(InOrder(parts), scope, every_line=every_line, words=words)
         return replace(self._by_lines(query, scanned, limit=limit), is_message=True) if scanned.files else None
 
     def _frames(self, query: CodeQuery, scope: FileScope) -> list[Ranked]:
@@ -253,7 +266,7 @@ class CodeSearch:
         """Where the code, and no test of it, has a message that is told beside stack frames."""
         for message in messages_in(text.strip()):
             if parts := self._parts(message, scope) if message.is_told else ():
-                files = self._scan(InOrder(parts), scope, every_line=False).files
+                files = self._scan(InOrder(parts), scope, every_line=False, words=_inner_words(parts)).files
                 raising = [file for file in files if not any(_exact_order(file.path))]
                 return [*itertools.islice(self._one_line_per_file_first(raising), _MOST_STATED)]
         return []

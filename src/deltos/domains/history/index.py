@@ -56,6 +56,7 @@ _CPU_SECONDS = 30.0
 _MAX_RENAMES_OF_FILE = 50
 _SETTLED_FILES = 500
 _LOOK_EVERY_SECONDS = 1.0
+_SEEN = "history/seen"
 _NOTHING: tuple[object, ...] = ((), "")  # no repository, and no commit kept
 # Words of so many of a commit's paths are indexed.
 _NAMED_PATHS = MAX_RELATED_FILES
@@ -130,7 +131,10 @@ class HistoryIndexer:
         if not at_once and now < self._looked.get(project.root, float("-inf")) + _LOOK_EVERY_SECONDS:
             return False
         self._looked[project.root] = now
-        return self._settled.get(project.root, _NOTHING) != self._seen(project, store)
+        seen = self._seen(project, store)
+        if project.root not in self._settled and store.meta(_SEEN) == self._digest(project, seen[0]):
+            self._settled[project.root] = seen  # by another process
+        return self._settled.get(project.root, _NOTHING) != seen
 
     def leave(self, project: Project, store: ProjectStore) -> None:
         """What is checked out now was left to another process."""
@@ -145,8 +149,9 @@ class HistoryIndexer:
                 is_read_elsewhere = not held
                 if held:
                     self._read(project, store, progress, again=again)
+                    self._record_seen(project, store, stamp)
         except (GitFailed, ReadingStopped) as failed:
-            _record(store, replace(HistoryState.read(store.meta), stopped=failed.message))
+            _record(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
             raise
         finally:
             # What failed is tried again when the repository or the git program has changed, or in another process.
@@ -154,7 +159,18 @@ class HistoryIndexer:
             if not is_read_elsewhere:
                 self._settled[project.root] = (stamp, store.meta("history/tip"))
 
-    def _seen(self, project: Project, store: ProjectStore) -> tuple[object, ...]:
+    def _record_seen(self, project: Project, store: ProjectStore, stamp: tuple[object, ...]) -> None:
+        """Spare other processes the look at a repository of which nothing is missing."""
+        state, seen = HistoryState.read(store.meta), self._digest(project, stamp)
+        if state.complete and not state.stopped and state.seen != seen:
+            with store.writing() as writer:
+                writer.set_meta({_SEEN: seen})
+
+    def _digest(self, project: Project, stamp: tuple[object, ...]) -> str:
+        about = (VERSION, self._model, self._limits.max_commits, str(project.root), stamp)
+        return sha256(repr(about).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    def _seen(self, project: Project, store: ProjectStore) -> tuple[tuple[object, ...], str]:
         return self._stamp(project), store.meta("history/tip")
 
     def _stamp(self, project: Project) -> tuple[object, ...]:

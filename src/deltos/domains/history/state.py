@@ -25,7 +25,8 @@ class HistoryState:
 
     `layout` is what all of it depends on, `ends` why there is nothing older (shallow, limit), `stopped` why reading
     ended before its time, `older` how many commits the limit leaves out, where that is known, `removed` how many
-    were removed since `start`, whose words are still in the index, and `summary` what a person is told of all this.
+    were removed since `start`, whose words are still in the index, `summary` what a person is told of all this, and
+    `seen` what tells the state of the repository up to which nothing is missing.
     """
 
     layout: str = ""
@@ -38,6 +39,7 @@ class HistoryState:
     older: str = ""
     removed: str = ""
     summary: str = ""
+    seen: str = ""
 
     @classmethod
     def read(cls, fact: Callable[[str], str]) -> HistoryState:
