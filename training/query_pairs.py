@@ -45,6 +45,7 @@ LEARNED, SEEN, TRAINED_RANKER, TITLE = range(4)  # where a question comes from
 GENERAL, APIS = range(2)  # which vectors of words its answer has
 MEMORY, DOCS, CODE = (QUESTIONS.with_name(f"{domain}_wordings.jsonl") for domain in ("memory", "docs", "code"))
 MOST_TEXT_WORDS = 300
+MOST_TEXT_PIECES = 96
 _UNITS_AT_ONCE = 2_000
 
 
@@ -59,6 +60,7 @@ class Collected:
     spaces: list[int] = field(default_factory=list)
     operations: dict[tuple[str, str], int] = field(default_factory=dict)
     questions: list[list[int]] = field(default_factory=list)
+    text_pieces: list[list[int]] = field(default_factory=list)
     asked_pieces: list[list[int]] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
@@ -74,7 +76,7 @@ class Collected:
             for row in store.apis.apis():
                 group = self._new_group()
                 for unit in store.apis.units(row.id, ("operation",)):
-                    self.operations[row.name, unit.key] = self._add_text(texts[unit.id], group, APIS)
+                    self.operations[row.name, unit.key] = self._add_text(*texts[unit.id], group, APIS)
                     self._ask(unit.title, self.operations[row.name, unit.key], TITLE)
             store.close()
 
@@ -89,7 +91,8 @@ class Collected:
         for row in map(json.loads, path.read_text("utf-8").splitlines()):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
-            place = self._add_text(shared_words().of(row["text"]), groups[row["project"]], GENERAL)
+            text = row["text"]
+            place = self._add_text(shared_words().of(text), text, groups[row["project"]], GENERAL)
             for question in row["queries"]:
                 self._ask(question, place, LEARNED)
 
@@ -101,16 +104,17 @@ class Collected:
         for project, files in rows.items():
             group = self._new_group()
             for file, asked in files.items():
-                for start_line, words in _pieces_of_code(packages / project, file):
-                    place = self._add_text(words, group, GENERAL)
+                for start_line, words, text in _pieces_of_code(packages / project, file):
+                    place = self._add_text(words, text, group, GENERAL)
                     for question in asked.get(start_line, ()):
                         self._ask(question, place, LEARNED)
 
     def _new_group(self) -> int:
         return self.groups[-1] + 1 if self.groups else 0
 
-    def _add_text(self, words: str, group: int, space: int) -> int:
+    def _add_text(self, words: str, text: str, group: int, space: int) -> int:
         self.texts.append(self.numbers.of_words(words)[:MOST_TEXT_WORDS])
+        self.text_pieces.append(self.pieces.of(text, MOST_TEXT_PIECES))
         self.groups.append(group)
         self.spaces.append(space)
         return len(self.texts) - 1
@@ -122,21 +126,23 @@ class Collected:
         self.origins.append(origin)
 
 
-def _texts(store: SqliteLibrary) -> Iterator[tuple[int, str]]:
-    """What the index embeds of each unit, as words."""
+def _texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
+    """What the index embeds of each unit, as words and as text."""
     last = 0
     while found := store.api_vectors.unembedded("none", after=last, limit=_UNITS_AT_ONCE):
-        yield from ((thing.key, thing.words or shared_words().of(thing.text)) for thing in found)
+        yield from ((thing.key, (thing.words or shared_words().of(thing.text), thing.text)) for thing in found)
         last = found[-1].key
 
 
-def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str]]:
-    """The chunks of a file as the index embeds them, with their first lines."""
+def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
+    """The chunks of a file as the index embeds them, with their first lines, and as text."""
     data = (folder / file).read_bytes()
+    lines = to_utf8(data).decode("utf-8", "replace").split("\n")
     facts = CodeIndexer(makes_vectors=False).extract(parse_file(file, Admitted(to_utf8(data), detect(file, data))))
     around = f"{facts.words.stem} {facts.words.folders} {facts.words.head}"
     for chunk in facts.chunks:
-        yield chunk.start_line, f"{around} {chunk.symbol_words} {chunk.doc_words} {chunk.body_words}"
+        text = f"{file} {chunk.symbol} " + "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
+        yield chunk.start_line, f"{around} {chunk.symbol_words} {chunk.doc_words} {chunk.body_words}", text
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -171,6 +177,7 @@ def main() -> None:
     rows = {
         "text": Bags.of(collected.texts),
         "question": Bags.of(collected.questions),
+        "text_piece": Bags.of(collected.text_pieces),
         "piece": Bags.of(collected.asked_pieces),
         "lexicon": groups.terms,
     }
