@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from benchmarks.api_questions import FILES, QUESTIONS
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LEARNED, SEEN, TRAINED_RANKER, TITLE = range(4)  # where a question comes from
-GENERAL, APIS = range(2)  # which vectors of words its answer has
-MEMORY, DOCS, CODE = (QUESTIONS.with_name(f"{domain}_wordings.jsonl") for domain in ("memory", "docs", "code"))
+APIS, MEMORY, DOCS, CODE = range(4)  # what a text is
 MOST_TEXT_WORDS = 300
 MOST_TEXT_PIECES = 96
 _UNITS_AT_ONCE = 2_000
@@ -57,7 +56,7 @@ class Collected:
     pieces: WordPieces
     texts: list[list[int]] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)
-    spaces: list[int] = field(default_factory=list)
+    domains: list[int] = field(default_factory=list)
     operations: dict[tuple[str, str], int] = field(default_factory=dict)
     questions: list[list[int]] = field(default_factory=list)
     text_pieces: list[list[int]] = field(default_factory=list)
@@ -85,38 +84,38 @@ class Collected:
         if (place := self.operations.get((file, operation))) is not None:
             self._ask(question, place, origin)
 
-    def add_wordings(self, path: Path) -> None:
+    def add_wordings(self, domain: int) -> None:
         """Texts of projects, each with the questions that it answers."""
         groups: dict[str, int] = {}
-        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        for row in wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
             text = row["text"]
-            place = self._add_text(shared_words().of(text), text, groups[row["project"]], GENERAL)
+            place = self._add_text(shared_words().of(text), text, groups[row["project"]], domain)
             for question in row["queries"]:
                 self._ask(question, place, LEARNED)
 
-    def add_code(self, path: Path, packages: Path) -> None:
+    def add_code(self, packages: Path) -> None:
         """All pieces of the files that are asked about, and the questions about some of them."""
         rows: dict[str, dict[str, dict[int, list[str]]]] = {}
-        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        for row in wordings(CODE):
             rows.setdefault(row["project"], {}).setdefault(row["path"], {})[row["start_line"]] = row["queries"]
         for project, files in rows.items():
             group = self._new_group()
             for file, asked in files.items():
                 for start_line, words, text in _pieces_of_code(packages / project, file):
-                    place = self._add_text(words, text, group, GENERAL)
+                    place = self._add_text(words, text, group, CODE)
                     for question in asked.get(start_line, ()):
                         self._ask(question, place, LEARNED)
 
     def _new_group(self) -> int:
         return self.groups[-1] + 1 if self.groups else 0
 
-    def _add_text(self, words: str, text: str, group: int, space: int) -> int:
+    def _add_text(self, words: str, text: str, group: int, domain: int) -> int:
         self.texts.append(self.numbers.of_words(words)[:MOST_TEXT_WORDS])
         self.text_pieces.append(self.pieces.of(text, MOST_TEXT_PIECES))
         self.groups.append(group)
-        self.spaces.append(space)
+        self.domains.append(domain)
         return len(self.texts) - 1
 
     def _ask(self, question: str, answer: int, origin: int) -> None:
@@ -124,6 +123,12 @@ class Collected:
         self.asked_pieces.append(self.pieces.of(question, MOST_PIECES))
         self.answers.append(answer)
         self.origins.append(origin)
+
+
+def wordings(domain: int) -> list[dict[str, Any]]:
+    """Texts with questions that were written for learning."""
+    name = {MEMORY: "memory", DOCS: "docs", CODE: "code"}[domain]
+    return [json.loads(line) for line in QUESTIONS.with_name(f"{name}_wordings.jsonl").read_text("utf-8").splitlines()]
 
 
 def _texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
@@ -172,7 +177,7 @@ def main() -> None:
         collected.ask_operation(question, file, operation, origin)
     collected.add_wordings(MEMORY)
     collected.add_wordings(DOCS)
-    collected.add_code(CODE, arguments.packages)
+    collected.add_code(arguments.packages)
     groups = lexicon.read(collected.numbers.of_text)
     rows = {
         "text": Bags.of(collected.texts),
@@ -187,7 +192,7 @@ def main() -> None:
         **{f"{name}_ids": bags.ids.astype(np.int32) for name, bags in rows.items()},
         **{f"{name}_starts": bags.starts for name, bags in rows.items()},
         text_groups=np.array(collected.groups),
-        text_spaces=np.array(collected.spaces, np.int8),
+        text_domains=np.array(collected.domains, np.int8),
         question_answers=np.array(collected.answers),
         question_origins=np.array(collected.origins, np.int8),
         lexicon_groups=groups.groups,

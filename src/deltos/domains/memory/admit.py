@@ -36,6 +36,12 @@ _STEPS_NAMED = 3
 _STEP_CHARACTERS = 200
 MEASURED = "Measured with "  # how what a command measured begins
 _FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
+_DONE_CHARACTERS = 2_000
+_DID = (
+    r"(?:freed|created|deleted|removed|updated|imported|inserted|migrated|rotated|renewed|published|uploaded|exported|"
+    r"copied|moved|applied|restored|backfilled|purged|archived|wrote|written)"
+)
+_DONE = rf"(?i)\b{_DID} [^\n]{{0,30}}?\d|\d[^\n]{{0,30}}? {_DID}\b"  # with how much
 _OWN_TOOL = r"(?i)(?:^|[^a-z])deltos(?:[^a-z]|$)"
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
@@ -53,6 +59,9 @@ _FINDING = (
     r"weil|deshalb|(?:die )?Ursache|der Grund|liegt an|wegen|porque|la causa|por eso|debido a)\b"
     r"|原因|因为|导致|所以|根本|なぜなら|のため|が原因|せいで"
 )
+# A number, a name as code has them, or something in quotes: a sentence with none of these mostly says that work is done.
+_STATED = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„'‘][^\"”“'’]{2,60}[\"”“'’]"
+_FEWEST_STATED_WORDS = 8
 _BETWEEN_SENTENCES = r"(?<=[.!?])\s+|\n+|(?<=[。！？])"
 _LINES_CHANGED = r" ?\d{1,9} files? changed\b"
 _STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
@@ -314,26 +323,27 @@ def _score_of(judgement: Judgement) -> float | None:
 
 
 def _answer(text: str) -> Draft | None:
-    """The sentences of an answer that decide or explain something."""
+    """The sentences of an answer that decide, explain or state something; of a short one all that it says."""
     judgement = judge(text, is_agent=True)
     sentences = [s for line in prose_lines(text)[0] for s in split_sentences(line.lstrip("#> \t"))]
     whole = [s for s in sentences if (20 if s.isascii() else 10) < len(s) < 500]
+    said = [s.strip(" -*#>\t") for s in whole if not s.rstrip().endswith(("?", "？"))]
     telling = [s for s in whole if re.search(_CHOICE, s) or re.search(_FINDING, s)]
+    # What stands around a reason says what it is the reason of.
+    is_short = sum(map(len, sentences)) <= _SHORT_ANSWER_CHARACTERS
     if judgement.kind in (DECISION, PREFERENCE):
-        told = dict.fromkeys((judgement.sentence, *telling))
-        return Draft("\n".join([*told][:_SENTENCES]), judgement.kind, "agent", score=_score_of(judgement))
+        told = [*dict.fromkeys((judgement.sentence, *(said if is_short else telling)))]
+        shown = told if is_short else told[:_SENTENCES]
+        return Draft("\n".join(shown), judgement.kind, "agent", score=_score_of(judgement))
     if steps := _steps(text):
         return Draft(_cut("\n".join(steps), _PROMPT_CHARACTERS), NOTE, "agent", score=_score_of(judgement))
-    if not telling:
+    stated = telling or [s for s in said if re.search(_STATED, s) and count_words(s) >= _FEWEST_STATED_WORDS]
+    if not stated:
         return None
-    is_short = sum(map(len, sentences)) <= _SHORT_ANSWER_CHARACTERS
-    if is_short:
-        # What stands around a reason says what it is the reason of.
-        telling = [s.strip(" -*#>\t") for s in whole if not s.rstrip().endswith(("?", "？"))]
     explains = any(re.search(_FINDING, sentence) for sentence in telling)
     # What the agent chose for itself on the way is neither the user's decision nor a finding.
     kind = "finding" if explains else NOTE
-    shown = telling if is_short else telling[:_SENTENCES]
+    shown = said if is_short else stated[:_SENTENCES]
     return Draft("\n".join(shown), kind, "agent", score=None if explains else _score_of(judgement))
 
 
@@ -430,12 +440,17 @@ def _command(tool: ToolUse) -> Draft | None:
         return Draft(f"{MEASURED}{command}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}", kind="finding")
     if tool.outcome is Outcome.FAILED and effect is not Effect.LOOKS:
         return Draft(f"{command} failed:\n{error_excerpt(tool.output)}".rstrip(": \n"), kind="error")
-    if effect is Effect.CHANGES and tool.outcome is Outcome.WORKED:
+    if tool.outcome is Outcome.WORKED and (effect is Effect.CHANGES or _has_done(tool, effect)):
         return Draft(
             f"Ran {command}\n{_printed(tool)}".strip(),
             kind="change",
         )
     return None
+
+
+def _has_done(tool: ToolUse, effect: Effect) -> bool:
+    """Whether a program of which nothing is known says how much it has changed."""
+    return effect is Effect.TRIES and re.search(_DONE, tool.output[-_DONE_CHARACTERS:]) is not None
 
 
 def _has_measured(tool: ToolUse) -> bool:

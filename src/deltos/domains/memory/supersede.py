@@ -57,6 +57,16 @@ _BACK_TO_AFTER = ("に戻す", "に戻し", "に戻る", "に戻り", "へ戻す
 _NOT_BACK = ("never ", " not ", "n't ", " no ", " nie ", " nicht ", " nunca ", "不要", "不再", "ない")
 # A time or a reason that follows it is not part of it.
 _TIME_OR_REASON = frozenset("since because as when after until from seit weil ab desde porque".split())
+# What comes after a measure that no longer holds: "500 MB is still too small".
+_TOO = (" too ", " not enough", " demasiado ", *(f" zu {how}" for how in (
+    "klein", "groß", "kurz", "lang", "wenig", "viel", "grob", "selten", "oft", "hoch", "niedrig", "knapp", "teuer",
+)))  # fmt: skip
+_UNITS = {
+    "min": "minut", "mins": "minut", "sec": "secon", "secs": "secon", "s": "secon", "h": "hour", "hr": "hour",
+    "hrs": "hour", "d": "day", "sekun": "secon", "segun": "secon", "stund": "hour", "hora": "hour", "tag": "day",
+    "tage": "day", "tagen": "day", "día": "day", "woche": "week", "seman": "week", "monat": "month", "mes": "month",
+    "mese": "month", "jahr": "year", "jahre": "year", "año": "year", "mib": "mb", "gib": "gb", "kib": "kb",
+}  # fmt: skip
 _RETRACTIONS = ("changed my mind about ", "changed my mind on ", "habe es mir anders überlegt mit ")
 # "from A to B" replaces A only where something is changed.
 _CHANGING = ("change", "switch", "move", "migrat", "raise", "lower", "increas", "reduc", "bump", "went ", "go ")
@@ -72,13 +82,15 @@ _SMALL_WORDS = PROSE_STOP_WORDS | frozenset(
 class _Correction(NamedTuple):
     """What a text says no longer holds (`replaced`), and the matter that it speaks of beside that. A retraction names
     the matter itself; `units` are those of numbers that hold now ("12 MB, not 8"); `measure` is what is replaced word
-    for word, where that has a number and a unit ("every 5 seconds")."""
+    for word, where that has a number and a unit ("every 5 seconds"); `found_wanting` a number and its unit of which it
+    says that they are too small, too long and so on."""
 
     replaced: frozenset[str]
     topic: frozenset[str]
     is_retraction: bool = False
     units: frozenset[str] = frozenset()
     measure: str = ""
+    found_wanting: tuple[str, str] | None = None
 
 
 class WentBack(NamedTuple):
@@ -256,6 +268,9 @@ def _is_replaced(correction: _Correction, text: str) -> bool:
     if not correction.replaced <= said:
         return False
     topic = said - correction.replaced
+    if correction.found_wanting:
+        shared = frozenset(word for word in correction.topic & topic if not word.isdecimal())
+        return bool(shared - {correction.found_wanting[1]}) and correction.found_wanting in _measures(text)
     numbers = {word for word in correction.topic if word.isdecimal()}
     if numbers and numbers <= topic:
         return False  # it speaks of the new value too
@@ -289,6 +304,9 @@ def _corrections(text: str) -> Iterator[_Correction]:
                 units = frozenset(unit for number, unit in now if number not in replaced)
                 measure = _whole_measure(phrase)
                 yield _Correction(replaced, _stems(topic_of) - replaced, units=units, measure=measure)
+        for number, unit in _too_much(lowered):
+            replaced = frozenset((number,))
+            yield _Correction(replaced, _stems(text) - replaced, found_wanting=(number, unit))
         for phrase in _following(lowered, _RETRACTIONS, words=2 * _REPLACED_WORDS):
             yield _Correction(_stems(phrase), frozenset(), is_retraction=True)
 
@@ -303,10 +321,16 @@ def _measures(text: str) -> list[tuple[str, str]]:
     """The numbers of a text, each with the word after it."""
     words = list(tokens(text))
     return [
-        (number, unit[:_STEM_CHARACTERS].removesuffix("s"))
+        (number, _UNITS.get(stem := unit[:_STEM_CHARACTERS].removesuffix("s"), stem))
         for number, unit in pairwise(words)
         if number.isdecimal() and not unit.isdecimal() and unit not in _SMALL_WORDS
     ]
+
+
+def _too_much(lowered: str) -> list[tuple[str, str]]:
+    """The measure of which a sentence says that it is too small, too long and so on: the last one before that."""
+    ends = [at for marker in _TOO if (at := lowered.find(marker)) > 0]
+    return _measures(lowered[: min(ends)])[-1:] if ends else []
 
 
 def _replaced(lowered: str) -> Iterator[str]:
