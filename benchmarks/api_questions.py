@@ -22,7 +22,7 @@ from benchmarks.places import REPOSITORY
 from deltos.domains.apis.answer import ApiSearcher
 from deltos.domains.apis.apis import open_apis
 from deltos.domains.apis.prose import is_parameter_segment
-from deltos.embed.query_encoder import api_reading_model
+from deltos.embed.reading import api_reading_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 

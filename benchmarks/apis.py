@@ -26,7 +26,7 @@ from benchmarks.processes import children, cpu_seconds_with_children
 from deltos.domains.apis.answer import ApiSearcher
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
-from deltos.embed.query_encoder import api_reading_model
+from deltos.embed.reading import api_reading_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 

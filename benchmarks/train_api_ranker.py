@@ -33,7 +33,7 @@ from deltos.domains.apis.intent import ACTIONS, action_of, grams
 from deltos.domains.apis.operations import WEIGHTS_FILE
 from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.search import find_units, nearness_of_apis
-from deltos.embed.query_encoder import api_reading_model
+from deltos.embed.reading import api_reading_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.identifiers import split_identifier

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,3 +125,56 @@ def test_a_question_that_says_nothing_is_like_nothing(database: Database, meanin
 def test_values_that_do_not_differ_say_nothing() -> None:
     assert standardised(np.array([0.5, 0.5, np.nan], np.float32)) == [0.0, 0.0, 0.0]
     assert standardised(np.array([0.5], np.float32)) == [0.0]
+
+
+class Slow(Letters):
+    """The same vectors, made while somebody waits."""
+
+    def __init__(self) -> None:
+        super().__init__("slow")
+        self.made: list[str] = []
+        self.may_go_on = threading.Event()
+
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
+        self.may_go_on.wait()
+        self.made += [each.text for each in passages]
+        return super().texts(passages)
+
+    def question(self, passage: TextToEmbed) -> Vectors:
+        return Letters().question(passage)
+
+
+def models(database: Database) -> Counter[str]:
+    rows = database.read().execute(f"SELECT model FROM {NOTES.vectors}").fetchall()
+    return Counter(row[0] for row in rows)
+
+
+def test_what_waits_for_a_slow_model_is_compared_by_a_faster_one(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deltos.meaning._SLOW_SECONDS", -1.0)
+    slow = Slow()
+    meaning = Meaning(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
+    add(database, "aaab", "bbb", "abc")
+    found = meaning.compare("a")
+    assert found is not None
+    assert found.nearest(3) == [1, 3, 2]
+    assert (models(database), meaning.is_behind) == ({"fast": 3}, False)
+    meaning.stop()
+
+
+def test_the_rest_is_made_in_the_background_and_each_text_once(database: Database) -> None:
+    slow = Slow()
+    slow.may_go_on.set()
+    meaning = Meaning(slow, SqliteVectors(database, NOTES), at_once=Letters("fast"))
+    add(database, *("ab" * number for number in range(1, 101)))
+    meaning.compare("a")
+    deadline = time.monotonic() + 20
+    while models(database) != {"slow": 100} and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert models(database) == {"slow": 100}
+    assert len(slow.made) == len(set(slow.made)) == 100
+    found = meaning.compare("a")
+    assert found is not None
+    assert len(found.keys) == len(set(found.keys.tolist())) == 100
+    meaning.stop()

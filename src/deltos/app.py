@@ -115,11 +115,13 @@ class OpenedDomains:
         """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""
         if self.config.embedding.kind == "off":
             return None
-        from deltos.embed.query_encoder import api_reading_model  # deferred: numpy takes a while to import
-        from deltos.embed.static import shared_model
+        from deltos.embed.reading import api_reading_model, memory_reading_model  # deferred: numpy takes a while
         from deltos.meaning import Meaning
 
-        return Meaning(api_reading_model() if of_apis else shared_model(), vectors)
+        model = api_reading_model() if of_apis else memory_reading_model()
+        meaning = Meaning(model, vectors, at_once=model.words_alone)
+        self._closing.callback(meaning.stop)
+        return meaning
 
     @cached_property
     def library(self) -> LibraryStore:

@@ -5,9 +5,11 @@ Words never wait for it: what has no vector yet, or cannot have one now, is simp
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
     from deltos.embed.static import StaticModel
     from deltos.store.vectors import VectorRecords
 
-FIRST_BATCH_TEXTS = 32  # more and more while that is quick: encoders take seconds for a hundred, tables for thousands
+FIRST_BATCH_TEXTS = 8  # more and more while that is quick: encoders take seconds for a hundred, tables for thousands
 EMBED_BATCH_TEXTS = 500
 _QUICK_SECONDS = 0.5
+_SLOW_SECONDS = 0.3  # of a question, or at a time in the background, for vectors that better ones stand in for
 CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
 MIN_COSINE_SIMILARITY = 0.1
@@ -108,59 +111,122 @@ class _TextRows(VectorRows):
     keys: npt.NDArray[np.int64]
 
 
-class Meaning:
-    """The vectors of one kind of text, in memory as int8, and the model that makes them."""
+class _ModelRows:
+    """The vectors that one model has made."""
 
-    def __init__(self, embedder: Embedder, store: VectorRecords) -> None:
-        self._embedder = embedder
+    def __init__(self, model: str, store: VectorRecords) -> None:
+        self._model = model
         self._store = store
         self._rows: RowsInStep[_TextRows] = RowsInStep()
 
+    def now(self) -> _TextRows:
+        """Those that are stored now."""
+        store, model = self._store, self._model
+        return self._rows.refreshed(self._since, lambda: store.count(model), lambda: store.numbers(model))
+
+    def _since(self, number: int) -> _TextRows:
+        new = self._store.since(self._model, number)
+        data = np.frombuffer(b"".join(vector.data for vector in new), np.int8)
+        vectors = data.reshape(len(new), len(data) // max(1, len(new)))
+        keys = np.array([vector.key for vector in new], np.int64)
+        return _TextRows(np.array([vector.number for vector in new], np.int64), vectors, lengths_of(vectors), keys)
+
+
+class Meaning:
+    """The vectors of one kind of text, in memory as int8, and the model that makes them.
+
+    With `at_once`, a faster model whose vectors compare with the same questions, what waits for the model has a vector
+    of that one meanwhile, and the rest is made in the background, until `stop`.
+    """
+
+    def __init__(self, embedder: Embedder, store: VectorRecords, at_once: Embedder | None = None) -> None:
+        self._embedder = embedder
+        self._at_once = at_once
+        self._store = store
+        models = [each.identity for each in (embedder, at_once) if each]
+        self._rows = [_ModelRows(model, store) for model in models]
+        self._stopped = threading.Event()
+        self._background: threading.Thread | None = None
+
     def catch_up(self, stopping: Callable[[], bool] = lambda: False) -> int:
         """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
+        return self._embed(self._embedder, stopping)
+
+    def _embed(self, embedder: Embedder, stopping: Callable[[], bool], *, instead: str = "") -> int:
+        """The same for a model; what has a vector of the model `instead` needs none."""
         written = last = 0
-        model, words = self._embedder.identity, shared_words().of
+        model, words = embedder.identity, shared_words().of
         batch = FIRST_BATCH_TEXTS
-        while not stopping() and (found := self._store.unembedded(model, after=last, limit=batch)):
+        while not stopping() and (found := self._store.unembedded(model, after=last, limit=batch, instead=instead)):
             began = time.monotonic()
-            vectors = self._embedder.texts(
-                [TextToEmbed(thing.text, thing.words or words(thing.text)) for thing in found]
-            )
+            vectors = embedder.texts([TextToEmbed(thing.text, thing.words or words(thing.text)) for thing in found])
             rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
             self._store.write(model, rows)
             written += len(found)
             last = found[-1].key
-            if time.monotonic() - began < _QUICK_SECONDS:
+            if time.monotonic() - began < _QUICK_SECONDS / 4:
                 batch = min(4 * batch, EMBED_BATCH_TEXTS)
         return written
 
     @property
     def is_behind(self) -> bool:
-        """Whether texts are left that have no vector of this model yet."""
-        return bool(self._store.unembedded(self._embedder.identity, after=0, limit=1))
+        """Whether texts are left that have no vector at all yet."""
+        model, instead = (self._at_once or self._embedder).identity, self._embedder.identity
+        return bool(self._store.unembedded(model, after=0, limit=1, instead=instead))
 
     def compare(self, question: str) -> Similarities | None:
         """The similarity of every text to a question; what was written since the last one gets its vector first."""
         until = time.monotonic() + CATCH_UP_SECONDS
         with suppress(StoreError):  # nothing can be written now: what has a vector is compared all the same
-            self.catch_up(lambda: time.monotonic() > until)
+            if self._at_once is None:
+                self.catch_up(lambda: time.monotonic() > until)
+            else:
+                self._embed(self._at_once, lambda: time.monotonic() > until, instead=self._embedder.identity)
+                until = time.monotonic() + _SLOW_SECONDS
+                self.catch_up(lambda: time.monotonic() > until)
+                self._go_on()
         return self.similarities(TextToEmbed(question, asked_words(question)))
+
+    def _go_on(self) -> None:
+        """Make what is left in the background, at half of one core's time."""
+        is_running = self._background is not None and self._background.is_alive()
+        if (
+            is_running
+            or self._stopped.is_set()
+            or not self._store.unembedded(self._embedder.identity, after=0, limit=1)
+        ):
+            return
+        self._background = threading.Thread(target=self._catch_up_slowly, name="meaning", daemon=True)
+        self._background.start()
+
+    def _catch_up_slowly(self) -> None:
+        with suppress(StoreError):  # the next question begins anew
+            while not self._stopped.is_set():
+                began = time.monotonic()
+                if not self.catch_up(partial(self._is_late, began + _SLOW_SECONDS)):
+                    return
+                self._stopped.wait(time.monotonic() - began)
+
+    def _is_late(self, until: float) -> bool:
+        return self._stopped.is_set() or time.monotonic() > until
+
+    def stop(self) -> None:
+        """End what goes on in the background."""
+        self._stopped.set()
+        if self._background is not None:
+            self._background.join()
 
     def similarities(self, question: TextToEmbed) -> Similarities | None:
         """The similarity of every text to a question; None when there is nothing to compare.
 
         Raises `EmbedderUnavailable` when the model cannot be asked.
         """
-        store, model = self._store, self._embedder.identity
-        rows = self._rows.refreshed(self._since, lambda: store.count(model), lambda: store.numbers(model))
-        if not len(rows) and not self.is_behind:
+        found = [rows for each in self._rows if len(rows := each.now())]
+        if not found and not self.is_behind:
             return None
         vector = self._embedder.question(question)
-        return Similarities(rows.keys, rows.cosines(vector)) if len(rows) and vector.any() else None
-
-    def _since(self, number: int) -> _TextRows:
-        new = self._store.since(self._embedder.identity, number)
-        data = np.frombuffer(b"".join(vector.data for vector in new), np.int8)
-        vectors = data.reshape(len(new), len(data) // max(1, len(new)))
-        keys = np.array([vector.key for vector in new], np.int64)
-        return _TextRows(np.array([vector.number for vector in new], np.int64), vectors, lengths_of(vectors), keys)
+        if not found or not vector.any():
+            return None
+        return Similarities(
+            np.concatenate([rows.keys for rows in found]), np.concatenate([rows.cosines(vector) for rows in found])
+        )

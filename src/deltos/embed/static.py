@@ -96,8 +96,13 @@ class StaticModel:
         known = [(place, self._numbers[word]) for place, word in enumerate(words) if word in self._numbers]
         if known:
             places, numbers = map(list, zip(*known, strict=True))
-            out[places] = self._vectors(np.array(numbers, np.intp))
+            out[places] = self.vectors(np.array(numbers, np.intp))
         return out
+
+    def numbers_of(self, words: str) -> list[int]:
+        """The numbers of the known ones among index words, each once, in their order."""
+        known = (self._numbers.get(word) for word in words.split())
+        return list(dict.fromkeys(number for number in known if number is not None))
 
     def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
         """Unit vectors of texts that are index words already, with spaces between them; all begin with `after`."""
@@ -122,9 +127,9 @@ class StaticModel:
         """The vectors of words, one text after the other, times how often each occurs there."""
         numbers = np.fromiter(chain.from_iterable(known), np.intp)
         counts = np.fromiter(chain.from_iterable(counts.values() for counts in known), np.float32, len(numbers))
-        return self._vectors(numbers) * counts[:, None]
+        return self.vectors(numbers) * counts[:, None]
 
-    def _vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
+    def vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
         """The vectors of words by their numbers."""
         vectors: Vectors = self._rows[numbers] * self._scales[numbers][:, None]
         if self._changed:

@@ -10,10 +10,13 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
 
     from deltos.embed.protocol import Vectors
+
+BATCH_PIECES = 4_096  # in one go: beyond that, more memory and no more speed
 
 
 class PieceVectors(Protocol):
@@ -67,6 +70,20 @@ class Transformer:
             pooled = (state * is_there[:, :, None]).sum(axis=1) / is_there.sum(axis=1, keepdims=True)
         return pooled
 
+    def encoded_all(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """The same of many texts, in their order: those of like length together, so that little is padded."""
+        order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+        out = np.zeros((len(rows), self.dimensions), np.float32)
+        start = 0
+        while start < len(order):
+            end = start + 1
+            while end < len(order) and (end + 1 - start) * len(rows[order[end]]) <= BATCH_PIECES:
+                end += 1
+            places = order[start:end]
+            out[places] = self.encoded([rows[place] for place in places])
+            start = end
+        return out
+
     def _layer(self, state: Vectors, hidden: Vectors, name: str) -> Vectors:
         """One round: each piece looks at all others of its text, then is worked on by itself."""
         weights, heads, epsilon = self._weights, self.shape.heads, self.shape.epsilon
@@ -82,6 +99,23 @@ class Transformer:
         inner = _gelu(state.reshape(-1, width) @ weights[name + "up"] + weights[name + "up.bias"])
         worked = (inner @ weights[name + "down"] + weights[name + "down.bias"]).reshape(state.shape)
         return _normalised(state + worked, weights, name + "end", epsilon)
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Rows of unit length; zeros stay zeros."""
+    scaled: Vectors = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-9))
+    return scaled
+
+
+def read_weights(path: Path) -> dict[str, Vectors]:
+    """Weights as training writes them: whole numbers with a scale for each column, or halves."""
+    weights: dict[str, Vectors] = {}
+    with np.load(path) as arrays:
+        for name in arrays.files:
+            if not name.endswith(".scales"):
+                values = arrays[name].astype(np.float32)
+                weights[name] = values * arrays[f"{name}.scales"] if f"{name}.scales" in arrays.files else values
+    return weights
 
 
 def piece_vectors(given: Mapping[str, Vectors]) -> Vectors:

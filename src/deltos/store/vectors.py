@@ -30,8 +30,8 @@ class StoredVector:
 class VectorRecords(Protocol):
     """The vectors of one kind of thing. A thing that goes takes its vector along."""
 
-    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
-        """Things that have no vector of this model, by key, from the first one after that key."""
+    def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
+        """Things that have no vector of this model, nor of the one `instead`, by key, from the first after that key."""
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         """Put vectors beside their things; older ones of the same things go, things that are gone get none."""

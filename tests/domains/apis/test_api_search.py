@@ -18,7 +18,7 @@ from deltos.domains.apis.intent import ACTIONS, action_of, wanted_of
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
 from deltos.domains.apis.query import parse_query, synonyms_in_index, without_opening
 from deltos.domains.apis.render import render_changes
-from deltos.embed.query_encoder import api_reading_model
+from deltos.embed.reading import api_reading_model
 from deltos.errors import NotFound
 from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary

@@ -10,7 +10,7 @@ import pytest
 
 from deltos import meaning
 from deltos.domains.memory.memory import Memory
-from deltos.embed.static import shared_model
+from deltos.embed.reading import memory_reading_model
 from deltos.meaning import Meaning
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from tests.files_of import memory_file
@@ -29,7 +29,7 @@ RETRIES = "The payment client waits twice as long after every failed attempt"
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     store = SqliteObservations(tmp_path / "home" / "memory.db")
-    compared = Meaning(shared_model(), store.vectors)
+    compared = Meaning(memory_reading_model(), store.vectors)
     yield Memory(store, clock=clock, meaning=lambda: compared)
     store.close()
 
@@ -113,7 +113,7 @@ def test_vectors_of_another_model_are_made_anew(memory: Memory, notes: Notes) ->
         connection.execute("UPDATE observation_vector SET model = 'older', data = x'00'")
         connection.commit()
     assert notes.ask("authentication")[0] == LOGIN
-    assert vectors(memory) == [(shared_model().identity, 256)] * 3
+    assert vectors(memory) == [(memory_reading_model().identity, 512)] * 3
 
 
 def test_a_text_that_changed_is_compared_as_it_is_now(memory: Memory, notes: Notes) -> None:

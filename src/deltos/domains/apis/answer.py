@@ -10,7 +10,7 @@ from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.query import without_opening
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
-from deltos.embed.query_encoder import api_reading_model
+from deltos.embed.reading import api_reading_model
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:

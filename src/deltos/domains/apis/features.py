@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deltos.embed.protocol import Vectors
-    from deltos.embed.query_encoder import ReadingModel
+    from deltos.embed.reading import ReadingModel
     from deltos.store.apis import FoundUnit
 
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the operation as a whole
@@ -211,7 +211,7 @@ def _compare(question: str, asked: Sequence[str], spoken: Sequence[_Spoken], mod
     weights[-1] = 0.0
     total = asked_vectors.sum(axis=0)
     asked_weights = np.where(asked_lengths > 0, asked_lengths, _UNKNOWN_WEIGHT)
-    read = model.question(TextToEmbed(question, " ".join(asked)))
+    read = model.words_of_question(TextToEmbed(question, " ".join(asked)))
     return _Compared(columns, near, asked_weights, weights, vectors, total / (np.linalg.norm(total) + 1e-9), read)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
-    from deltos.embed.query_encoder import ReadingModel
+    from deltos.embed.reading import ReadingModel
     from deltos.meaning import Similarities
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
 

@@ -59,7 +59,7 @@ _FINDING = (
     r"weil|deshalb|(?:die )?Ursache|der Grund|liegt an|wegen|porque|la causa|por eso|debido a)\b"
     r"|原因|因为|导致|所以|根本|なぜなら|のため|が原因|せいで"
 )
-# A number, a name as code has them, or something in quotes: a sentence with none of these mostly says that work is done.
+# A number, a name as code has them, or something in quotes: a sentence without mostly says that work is done.
 _STATED = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„'‘][^\"”“'’]{2,60}[\"”“'’]"
 _FEWEST_STATED_WORDS = 8
 _BETWEEN_SENTENCES = r"(?<=[.!?])\s+|\n+|(?<=[。！？])"

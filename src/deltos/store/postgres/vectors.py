@@ -104,27 +104,30 @@ class PostgresVectors:
         self._owner = owner
 
     @whole_store()
-    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
+    def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
         with self._database.snapshot():
-            keys = self._awaited(model, after, limit) if self._owner.is_awaited else self._without(model, after, limit)
+            find = self._awaited if self._owner.is_awaited else self._without
+            keys = find([model, instead or model], after, limit)
             texts = self._texts(keys)
         return [texts[key] for key in keys if key in texts]
 
-    def _awaited(self, model: str, after: int, limit: int) -> list[int]:
-        table = self._owner.vectors  # materialised: both ranges are read from the index by model
+    def _awaited(self, models: list[str], after: int, limit: int) -> list[int]:
+        table = self._owner.vectors  # materialised: the ranges between models are read from the index by model
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
                     SELECT key FROM {table} WHERE model < %s UNION ALL SELECT key FROM {table} WHERE model > %s
+                    UNION ALL SELECT key FROM {table} WHERE model > %s AND model < %s
                 ) SELECT key FROM waiting WHERE key > %s ORDER BY key LIMIT %s""",
-            (model, model, after, limit),
+            (min(models), max(models), min(models), max(models), after, limit),
         )
         return [row[0] for row in rows]
 
-    def _without(self, model: str, after: int, limit: int) -> list[int]:
+    def _without(self, models: list[str], after: int, limit: int) -> list[int]:
         rows = self._database.query(
             f"""SELECT t.id FROM {self._owner.table} t WHERE t.id > %s AND t.body_words IS NOT NULL AND NOT EXISTS
-                (SELECT 1 FROM {self._owner.vectors} v WHERE v.key = t.id AND v.model = %s) ORDER BY t.id LIMIT %s""",
-            (after, model, limit),
+                (SELECT 1 FROM {self._owner.vectors} v WHERE v.key = t.id AND v.model = ANY(%s)) ORDER BY t.id
+                LIMIT %s""",
+            (after, models, limit),
         )
         return [row[0] for row in rows]
 

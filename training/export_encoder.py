@@ -1,0 +1,122 @@
+"""Write what encoder.py learned into the model folder of the product, as whole numbers.
+
+    python -m training.export_encoder LEARNED_FOLDER ENCODER_FOLDER src/deltos/embed/model
+
+LEARNED_FOLDER has the files that encoder.py wrote, ENCODER_FOLDER the published files of all-MiniLM-L6-v2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deltos.embed.inner_encoder import MOST_TEXT_PIECES
+from deltos.embed.transformer import Shape, prepared
+from training.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deltos.embed.protocol import Vectors
+
+API_IDENTITY = "deltos-static-4/apis-3"
+READER_LAYERS, READER_HEADS, READER_WORDS = 2, 4, 40
+MOST_WORDS = 9_000  # that have another vector for APIs: those that changed most
+_LEVELS = 127
+_EPSILON = 1e-12
+
+
+def read(path: Path) -> dict[str, Vectors]:
+    """Weights as encoder.py wrote them: whole numbers with a scale for each row, under the same name and `#`."""
+    with np.load(path) as arrays:
+        return {
+            name: arrays[name].astype(np.float32) * (arrays[f"{name}#"][:, None] if f"{name}#" in arrays.files else 1)
+            for name in arrays.files
+            if not name.endswith("#")
+        }
+
+
+def write(weights: Mapping[str, Vectors], path: Path) -> None:
+    """Matrices as whole numbers with a scale for each column, the rest as halves."""
+    arrays: dict[str, Any] = {}
+    for name, values in weights.items():
+        if values.ndim == 2 and name != "places":
+            scales = np.abs(values).max(axis=0) / _LEVELS + 1e-12
+            arrays[name] = np.round(values / scales).astype(np.int8)
+            arrays[f"{name}.scales"] = scales.astype(np.float32)
+        else:
+            arrays[name] = values.astype(np.float16)
+    np.savez(path, allow_pickle=False, **arrays)
+
+
+def write_encoder(learned: Path, published: Path, folder: Path) -> None:
+    """The encoder, without the word pieces that no English text has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = json.loads((published / "config.json").read_text("utf-8"))
+    about = {
+        "layers": config["num_hidden_layers"],
+        "attention_heads": config["num_attention_heads"],
+        "epsilon": config["layer_norm_eps"],
+    }
+    given = read(learned / "enc_weights.npz")
+    heads = {name: given[name] for name in ("head.texts", "head.words", "head.words.bias")}
+    shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], config["max_position_embeddings"])
+    weights = {**prepared(given, shape), **heads}
+    weights["places"] = weights["places"][:MOST_TEXT_PIECES]
+    write(weights, folder / "weights.npz")
+    vocabulary = (published / "vocab.txt").read_text("utf-8").split("\n")[: config["vocab_size"]]
+    kept = [n for n, piece in enumerate(vocabulary) if piece.isascii() and not piece.startswith("[unused")]
+    with np.load(learned / "enc_pieces.npz") as pieces:
+        np.save(folder / "pieces.npy", pieces["rows"][kept])
+        np.save(folder / "piece_scales.npy", pieces["scales"][kept].astype(np.float32))
+    (folder / "pieces.txt").write_text("\n".join(vocabulary[n] for n in kept), "utf-8")
+    (folder / "model.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+
+
+def write_apis(learned: Path, table: Path, folder: Path) -> None:
+    """The vectors of words that changed, and the transformer that reads them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stored = Table(np.load(table / "rows.npy"), np.load(table / "scales.npy"))
+    with np.load(learned / "table.npz") as changed:
+        vectors = changed["rows"] * changed["scales"][:, None]
+        by = np.linalg.norm(vectors - stored.vectors()[changed["numbers"]], axis=1)
+        most = np.sort(np.argsort(-by)[:MOST_WORDS])
+        np.save(folder / "numbers.npy", changed["numbers"][most].astype(np.int32))
+        np.save(folder / "rows.npy", changed["rows"][most])
+        np.save(folder / "scales.npy", changed["scales"][most].astype(np.float32))
+    given = read(learned / f"student{READER_LAYERS}.npz")
+    shape = Shape(READER_LAYERS, READER_HEADS, _EPSILON, READER_WORDS)
+    weights = prepared(given, shape)
+    weights["places"] = weights["places"][:READER_WORDS]
+    for ours, theirs in (("sum", "map"), ("read", "out")):
+        weights[ours] = np.ascontiguousarray(given[f"{theirs}.weight"].T)
+        weights[f"{ours}.bias"] = given[f"{theirs}.bias"]
+    write(weights, folder / "reader.npz")
+    usual = float(np.linalg.norm(stored.vectors(), axis=1).mean())
+    reader = {
+        "layers": READER_LAYERS,
+        "attention_heads": READER_HEADS,
+        "epsilon": _EPSILON,
+        "usual_length": usual,
+    }
+    about = {"identity": API_IDENTITY, "words": len(most), "reader": reader}
+    (folder / "model.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+
+
+def main() -> None:
+    """Write both."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("learned", type=Path)
+    parser.add_argument("encoder", type=Path)
+    parser.add_argument("out", type=Path)
+    arguments = parser.parse_args()
+    write_encoder(arguments.learned, arguments.encoder, arguments.out / "encoder")
+    write_apis(arguments.learned, arguments.out, arguments.out / "apis")
+
+
+if __name__ == "__main__":
+    main()
