@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False  # not from typing: a Ctrl-C while that is imported would be a traceback
@@ -60,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from deltos.cli.hook import run
 
         run(sys.argv[2:])
+    # Before numpy is imported: what is compared here is small, and what is read in the background has one core.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from deltos.cli.terminal import guarded
 
