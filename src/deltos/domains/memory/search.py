@@ -48,7 +48,7 @@ _LEAST_SIMILARITY = 0.1  # below that, nothing of the question is meant
 # Where an observation has every word of the question, others have to mean much the same; and one word, which may be a
 # name that nobody has written yet, is a little like everything.
 _LEAST_BESIDE_ALL_WORDS = 0.3
-_LEAST_FOR_ONE_WORD = 0.25
+_LEAST_FOR_ONE_WORD = 0.3
 # Where the best observation lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.7
 
