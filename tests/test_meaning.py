@@ -178,3 +178,18 @@ def test_the_rest_is_made_in_the_background_and_each_text_once(database: Databas
     assert found is not None
     assert len(found.keys) == len(set(found.keys.tolist())) == 100
     meaning.stop()
+
+
+def test_what_another_process_makes_is_left_to_it(database: Database) -> None:
+    slow = Slow()
+    slow.may_go_on.set()
+    store = SqliteVectors(database, NOTES)
+    meaning = Meaning(slow, store, at_once=Letters("fast"))
+    add(database, "a", "b")
+    with store.claim() as is_held:
+        assert is_held
+        assert meaning.compare("a") is not None
+        assert (models(database), slow.made) == ({"fast": 2}, [])
+    meaning.compare("a")
+    assert models(database) == {"slow": 2}
+    meaning.stop()

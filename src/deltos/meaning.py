@@ -182,26 +182,22 @@ class Meaning:
                 self.catch_up(lambda: time.monotonic() > until)
             else:
                 self._embed(self._at_once, lambda: time.monotonic() > until, instead=self._embedder.identity)
-                until = time.monotonic() + _SLOW_SECONDS
-                self.catch_up(lambda: time.monotonic() > until)
                 self._go_on()
         return self.similarities(TextToEmbed(question, asked_words(question)))
 
     def _go_on(self) -> None:
-        """Make what is left in the background, at half of one core's time."""
+        """Make what is left in the background, at half of one core's time; wait a moment for it: few are soon made."""
         is_running = self._background is not None and self._background.is_alive()
-        if (
-            is_running
-            or self._stopped.is_set()
-            or not self._store.unembedded(self._embedder.identity, after=0, limit=1)
-        ):
+        if self._stopped.is_set() or not self._store.unembedded(self._embedder.identity, after=0, limit=1):
             return
-        self._background = threading.Thread(target=self._catch_up_slowly, name="meaning", daemon=True)
-        self._background.start()
+        if not is_running:
+            self._background = threading.Thread(target=self._catch_up_slowly, name="meaning", daemon=True)
+            self._background.start()
+            self._background.join(_SLOW_SECONDS)
 
     def _catch_up_slowly(self) -> None:
-        with suppress(StoreError):  # the next question begins anew
-            while not self._stopped.is_set():
+        with suppress(StoreError), self._store.claim() as is_held:  # the next question begins anew
+            while is_held and not self._stopped.is_set():
                 began = time.monotonic()
                 if not self.catch_up(partial(self._is_late, began + _SLOW_SECONDS)):
                     return

@@ -148,6 +148,8 @@ def test_vectors_stand_beside_chunks_and_go_with_them(library: LibraryStore) -> 
     assert [each.data for each in library.vectors.since("model", 0)] == [b"1", b"2"]
     assert library.vectors.unembedded("model", after=0, limit=9) == []
     assert len(library.vectors.unembedded("another", after=first.key, limit=9)) == 1
+    assert len(library.vectors.unembedded("another", after=0, limit=9)) == 2
+    assert library.vectors.unembedded("another", after=0, limit=9, instead="model") == []
     crawl(library, page("two", "wombat"))
     assert library.vectors.count("model") == len(library.vectors.numbers("model")) == 0
 

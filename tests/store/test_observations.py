@@ -211,3 +211,21 @@ def test_a_session_knows_when_it_was_last_shown_anything(observations: Observati
         session = writer.session(writer.project("p", root="", now=1), "s", agent="", now=1)
         assert writer.note_shown(session, 5) is None
         assert writer.note_shown(session, 7) == 5
+
+
+def test_what_has_a_vector_of_another_model_waits_for_one_unless_that_will_do(observations: Observations) -> None:
+    places = [add(observations, text) for text in ("one", "two", "three")]
+    vectors = observations.vectors
+    vectors.write("better", [(places[0], b"0")])
+    vectors.write("faster", [(places[1], b"1")])
+    assert [each.key for each in vectors.unembedded("better", after=0, limit=9)] == places[1:]
+    assert [each.key for each in vectors.unembedded("faster", after=0, limit=9, instead="better")] == places[2:]
+    assert [each.key for each in vectors.unembedded("better", after=0, limit=9, instead="faster")] == places[2:]
+
+
+def test_one_at_a_time_makes_vectors(engine: Engine) -> None:
+    with closing(engine.observations()) as one, closing(engine.observations()) as other:
+        with one.vectors.claim() as is_held, other.vectors.claim() as is_held_too:
+            assert (is_held, is_held_too) == (True, False)
+        with other.vectors.claim() as is_held:
+            assert is_held

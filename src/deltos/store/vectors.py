@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,9 @@ class VectorRecords(Protocol):
 
     def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
         """Things that have no vector of this model, nor of the one `instead`, by key, from the first after that key."""
+
+    def claim(self) -> AbstractContextManager[bool]:
+        """Whether this process is the one that makes them now; held until the block ends or the process dies."""
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         """Put vectors beside their things; older ones of the same things go, things that are gone get none."""

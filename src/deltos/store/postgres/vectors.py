@@ -17,6 +17,7 @@ from deltos.store.vectors import StoredVector, Unembedded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from deltos.store.postgres.database import Connection, Database
     from deltos.store.postgres.memory.rows import Query
@@ -138,6 +139,9 @@ class PostgresVectors:
             (owner.owners(query, keys), keys),
         )
         return {row[0]: Unembedded(*row) for row in rows}
+
+    def claim(self) -> AbstractContextManager[bool]:
+        return self._database.claim(f"vectors-{self._owner.vectors}")
 
     @whole_store()
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:

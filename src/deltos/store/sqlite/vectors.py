@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.store.sqlite.database import Migration
+from deltos.store.sqlite.lock import try_lock
 from deltos.store.vectors import StoredVector, Unembedded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
     from deltos.store.sqlite.database import Database
 
@@ -124,6 +126,9 @@ class SqliteVectors:
     def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
         rows = self._database.read().execute(self._owner.unembedded, (after, model, limit, instead))
         return [Unembedded(*row) for row in rows]
+
+    def claim(self) -> AbstractContextManager[bool]:
+        return try_lock(self._database.path.with_suffix(f".{self._owner.vectors}.lock"))
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         owner = self._owner
