@@ -119,7 +119,7 @@ class OpenedDomains:
         from deltos.meaning import Meaning
 
         model = api_reading_model() if of_apis else memory_reading_model()
-        meaning = Meaning(model, vectors, at_once=model.words_alone)
+        meaning = Meaning(model, vectors, at_once=model.words_alone, ends_soon=self._ends_with_its_answer)
         self._closing.callback(meaning.stop)
         return meaning
 

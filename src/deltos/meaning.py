@@ -5,6 +5,7 @@ Words never wait for it: what has no vector yet, or cannot have one now, is simp
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -135,29 +136,39 @@ class _ModelRows:
 class Meaning:
     """The vectors of one kind of text, in memory as int8, and the model that makes them.
 
-    With `at_once`, a faster model whose vectors compare with the same questions, what waits for the model has a vector
-    of that one meanwhile, and the rest is made in the background, until `stop`.
+    With `at_once`, a faster model whose similarities mean about the same, what waits for the model has a vector of that
+    one meanwhile, and the rest is made in the background, until `stop`. In a process that `ends_soon`, questions wait
+    longer for it.
     """
 
-    def __init__(self, embedder: Embedder, store: VectorRecords, at_once: Embedder | None = None) -> None:
+    def __init__(
+        self, embedder: Embedder, store: VectorRecords, at_once: Embedder | None = None, *, ends_soon: bool = False
+    ) -> None:
         self._embedder = embedder
         self._at_once = at_once
         self._store = store
-        models = [each.identity for each in (embedder, at_once) if each]
-        self._rows = [_ModelRows(model, store) for model in models]
+        self._ends_soon = ends_soon
+        self._rows = [(each, _ModelRows(each.identity, store)) for each in (embedder, at_once) if each]
         self._stopped = threading.Event()
         self._background: threading.Thread | None = None
 
-    def catch_up(self, stopping: Callable[[], bool] = lambda: False) -> int:
-        """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
-        return self._embed(self._embedder, stopping)
+    def catch_up(self, stopping: Callable[[], bool] = lambda: False, *, at_most: int = sys.maxsize) -> int:
+        """Give a vector to everything that has none of this model, or to so many; returns how many. Stops when asked
+        to."""
+        return self._embed(self._embedder, stopping, at_most=at_most)
 
-    def _embed(self, embedder: Embedder, stopping: Callable[[], bool], *, instead: str = "") -> int:
+    def _embed(
+        self, embedder: Embedder, stopping: Callable[[], bool], *, instead: str = "", at_most: int = sys.maxsize
+    ) -> int:
         """The same for a model; what has a vector of the model `instead` needs none."""
         written = last = 0
         model, words = embedder.identity, shared_words().of
-        batch = FIRST_BATCH_TEXTS
-        while not stopping() and (found := self._store.unembedded(model, after=last, limit=batch, instead=instead)):
+        batch = min(at_most, FIRST_BATCH_TEXTS)
+        while (
+            batch
+            and not stopping()
+            and (found := self._store.unembedded(model, after=last, limit=batch, instead=instead))
+        ):
             began = time.monotonic()
             vectors = embedder.texts([TextToEmbed(thing.text, thing.words or words(thing.text)) for thing in found])
             rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
@@ -166,6 +177,7 @@ class Meaning:
             last = found[-1].key
             if time.monotonic() - began < _QUICK_SECONDS / 4:
                 batch = min(4 * batch, EMBED_BATCH_TEXTS)
+            batch = min(batch, at_most - written)
         return written
 
     @property
@@ -193,7 +205,7 @@ class Meaning:
         if not is_running:
             self._background = threading.Thread(target=self._catch_up_slowly, name="meaning", daemon=True)
             self._background.start()
-            self._background.join(_SLOW_SECONDS)
+            self._background.join(CATCH_UP_SECONDS if self._ends_soon else _SLOW_SECONDS)
 
     def _catch_up_slowly(self) -> None:
         with suppress(StoreError), self._store.claim() as is_held:  # the next question begins anew
@@ -201,7 +213,8 @@ class Meaning:
                 began = time.monotonic()
                 if not self.catch_up(partial(self._is_late, began + _SLOW_SECONDS)):
                     return
-                self._stopped.wait(time.monotonic() - began)
+                if not self._ends_soon:
+                    self._stopped.wait(time.monotonic() - began)
 
     def _is_late(self, until: float) -> bool:
         return self._stopped.is_set() or time.monotonic() > until
@@ -217,12 +230,10 @@ class Meaning:
 
         Raises `EmbedderUnavailable` when the model cannot be asked.
         """
-        found = [rows for each in self._rows if len(rows := each.now())]
+        found = [(model, rows) for model, each in self._rows if len(rows := each.now())]
         if not found and not self.is_behind:
             return None
-        vector = self._embedder.question(question)
-        if not found or not vector.any():
+        if not self._embedder.question(question).any() or not found:
             return None
-        return Similarities(
-            np.concatenate([rows.keys for rows in found]), np.concatenate([rows.cosines(vector) for rows in found])
-        )
+        cosines = [rows.cosines(model.question(question)) for model, rows in found]
+        return Similarities(np.concatenate([rows.keys for _, rows in found]), np.concatenate(cosines))

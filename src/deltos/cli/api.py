@@ -74,6 +74,7 @@ def _add(apis: Apis, args: argparse.Namespace) -> int:
     root = Path(args.root) if args.root else None
     try:
         report = apis.indexer.add(args.location, args.name, root=root, progress=bar)
+        apis.searcher.read(bar)
     finally:
         bar.clear()
     for api in report.apis:

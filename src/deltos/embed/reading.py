@@ -90,7 +90,7 @@ class WordsAlone:
 
     @property
     def identity(self) -> str:
-        """Vectors of both kinds may be compared with the same question."""
+        """That of the model, and that it is not read."""
         return f"{self._model.identity}/words"
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
@@ -98,8 +98,10 @@ class WordsAlone:
         return self._model.joined(None, self._model.table.texts(passages))
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """The vector of a question."""
-        return self._model.question(passage)
+        """The vector of a question: of its words alone, too, so that similarities are about as high as those of texts
+        that are read."""
+        vector: Vectors = self._model.joined(None, self._model.words_of_question(passage)[None])[0]
+        return vector
 
 
 @cache

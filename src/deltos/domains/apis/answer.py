@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.outline import Resolve
     from deltos.meaning import Meaning
+    from deltos.progress import Progress
     from deltos.store.apis import ApiRow, UnitRow
 
 HIT_CHARACTERS = 2_400
@@ -26,6 +27,7 @@ SIGNATURE_CHARACTERS = 400
 FULL_CHARACTERS = 40_000
 ID_PREFIX = "api:"
 OPERATIONS_OF_TAG = 40
+_READ_AT_A_TIME = 64
 
 
 class ApiSearcher:
@@ -72,6 +74,14 @@ class ApiSearcher:
             if not brief:
                 return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
             return [shown.brief(unit, is_first=not position) for position, unit in enumerate(found)]
+
+    def read(self, progress: Progress) -> None:
+        """Read what waits to be read as a whole: whoever adds an API waits for that rather than whoever asks next."""
+        meaning, done = self._meaning(), 0
+        total = self.count_searchable()
+        while meaning and (read := meaning.catch_up(progress.cancelled, at_most=_READ_AT_A_TIME)):
+            done += read
+            progress.report(min(done, total), total, "parts read")
 
     @property
     def is_behind(self) -> bool:
