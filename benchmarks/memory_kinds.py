@@ -28,6 +28,7 @@ TRAINING = QUESTIONS.with_name("memory_kinds_training.jsonl")
 REGISTERS = QUESTIONS.with_name("memory_kinds_registers.jsonl")
 FURTHER = QUESTIONS.with_name("memory_kinds_further.jsonl")
 WORKING = QUESTIONS.with_name("memory_kinds_working.jsonl")
+PROMPTS = QUESTIONS.with_name("memory_kinds_prompts.jsonl")
 NONE = "none"
 
 

@@ -1,8 +1,8 @@
 """Learn the weights by which memory tells decisions and preferences from ordinary talk, and measure them on registers
 (or languages) that training has not seen: `python -m benchmarks.train_memory_kinds [--folds register] [--write]`.
 
-Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl and the open part of
-memory_kinds.jsonl; never on the part kept apart. A text is positive when one of its sentences is: which one is learned
+Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl and
+the open part of memory_kinds.jsonl; never on the part kept apart. A text is positive when one of its sentences is: which one is learned
 with the weights unless `span` tells. `--write` sets the threshold from which on 95 of 100 texts of the folds that are
 told to be a decision or a preference are one of the two, and no ordinary talk: of all texts, and of those that were
 written to measure and not to teach.
@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.memory_kinds import (
     FURTHER,
     NONE,
+    PROMPTS,
     QUESTIONS,
     REGISTERS,
     TRAINING,
@@ -31,6 +34,9 @@ from benchmarks.memory_kinds import (
     measure_right,
 )
 from deltos.domains.memory import kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 WEIGHTS = Path(kinds.__file__).with_name("kind_weights.json")
 PRECISION = 0.95  # over the folds
@@ -245,15 +251,15 @@ def held_out(examples: list[Example], by: str) -> list[tuple[str, float]]:
     return [result[at] for at in range(len(examples))]
 
 
-def precise_threshold(examples: list[Example], judgements: list[tuple[str, float]]) -> float:
-    """The lowest score from which on as few are ordinary talk as have to be."""
-    ordered = sorted(zip(examples, judgements, strict=True), key=lambda pair: -pair[1][1])
-    right, lowest = 0, 1.0
-    for told, (e, (_, score)) in enumerate(ordered, 1):
-        right += e.item.label != NONE
-        if right >= PRECISION * told:
-            lowest = score
-    return lowest
+def precise_threshold(groups: Sequence[Sequence[tuple[Example, tuple[str, float]]]]) -> float:
+    """The lowest score from which on few enough are ordinary talk, by the mean of the groups' precisions."""
+    scores = sorted({round(score, 3) for group in groups for _, (_, score) in group}, reverse=True)
+    return next((score for score in reversed(scores) if _mean_precision(groups, score) >= PRECISION), 1.0)
+
+
+def _mean_precision(groups: Sequence[Sequence[tuple[Example, tuple[str, float]]]], threshold: float) -> float:
+    told = [[e.item.label != NONE for e, (_, score) in group if score >= threshold] for group in groups]
+    return statistics.fmean(statistics.fmean(each) if each else 0.0 for each in told)
 
 
 def show(examples: list[Example], judgements: list[tuple[str, float]], by: str, threshold: float) -> None:
@@ -298,7 +304,14 @@ def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: flo
 
 def open_examples() -> list[Example]:
     """The texts that the weights are learned from."""
-    files = [(QUESTIONS, 1.0), (REGISTERS, 1.0), (TRAINING, TRAINING_WEIGHT), (FURTHER, FURTHER_WEIGHT), (WORKING, 1.0)]
+    files = [
+        (QUESTIONS, 1.0),
+        (REGISTERS, 1.0),
+        (TRAINING, TRAINING_WEIGHT),
+        (FURTHER, FURTHER_WEIGHT),
+        (WORKING, 1.0),
+        (PROMPTS, 1.0),
+    ]
     items = [(item, weight) for path, weight in files for item in labelled(path, part="open")]
     return [example(item, PLAIN_WEIGHT if item.register == "plain" else weight) for item, weight in items]
 
@@ -313,9 +326,7 @@ def main() -> None:
     examples = open_examples()
     judgements = held_out(examples, given.folds)
     measuring = [pair for pair in zip(examples, judgements, strict=True) if pair[0].item.register == QUESTIONS.stem]
-    threshold = max(
-        precise_threshold(examples, judgements), precise_threshold(*map(list, zip(*measuring, strict=True)))
-    )
+    threshold = precise_threshold([[*zip(examples, judgements, strict=True)], measuring])
     show(examples, judgements, given.folds, threshold)
     if given.write:
         write(*learn(examples), sure=round(threshold, 3), unsure=given.unsure)
