@@ -1,11 +1,11 @@
 """Learn the weights by which memory tells decisions and preferences from ordinary talk, and measure them on registers
 (or languages) that training has not seen: `python -m benchmarks.train_memory_kinds [--folds register] [--write]`.
 
-Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl and
-the open part of memory_kinds.jsonl; never on the part kept apart. A text is positive when one of its sentences is: which one is learned
-with the weights unless `span` tells. `--write` sets the threshold from which on 95 of 100 texts of the folds that are
-told to be a decision or a preference are one of the two, and no ordinary talk: of all texts, and of those that were
-written to measure and not to teach.
+Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl and the open
+part of memory_kinds.jsonl; never on the part kept apart. A text is positive when one of its sentences is: which one is
+learned with the weights unless `span` tells. `--write` sets the threshold from which on 95 of 100 texts of the folds
+that are told to be a decision or a preference are one of the two, and no ordinary talk: by the mean over all texts and
+over those that were written to measure and not to teach.
 """
 
 from __future__ import annotations
