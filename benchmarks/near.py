@@ -1,10 +1,11 @@
 """Whether questions that share no word with their answer find it, through the command line, as a new user would.
 
-    python -m benchmarks.near [--apart] [--domain code] [--misses] [--repositories]
+    python -m benchmarks.near [--apart] [--domain code] [--misses] [--repositories] [--language de]
 
 Each small project of `questions/near/` is indexed in a data folder of its own; every question is asked. Counted:
 answers whose first, first three and first ten results show the target. With `--repositories`, the paraphrases of
-`questions/code.jsonl` are asked about whole repositories instead. Without `--apart`, only what may be looked at while
+`questions/code.jsonl` are asked about whole repositories instead; with `--language`, the same questions in another
+language, about the same projects, which are English. Without `--apart`, only what may be looked at while
 tuning is asked; with it, only what is kept apart.
 """
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 QUESTIONS = REPOSITORY / "benchmarks" / "questions"
+TRANSLATED = QUESTIONS / "near_languages.jsonl"
 DEPTH = 10
 _BEGINNING_CHARACTERS = 40
 _TAG = re.compile(r"<[^<>]*>")
@@ -71,11 +73,12 @@ class Product:
         return {answer["id"]: answer["results"] for answer in answers}
 
 
-def near_questions() -> Iterator[Question]:
-    """Those about the small projects."""
+def near_questions(language: str | None = None) -> Iterator[Question]:
+    """Those about the small projects, in English or another language."""
+    translated = {row["id"]: row["query"] for row in _rows(TRANSLATED) if row["language"] == language}
     for row in _rows(QUESTIONS / "near.jsonl"):
-        targets = tuple(row["targets"])
-        yield Question(row["id"], row["domain"], row["project"], row["query"], targets, row["apart"])
+        query = translated[row["id"]] if language else row["query"]
+        yield Question(row["id"], row["domain"], row["project"], query, tuple(row["targets"]), row["apart"])
 
 
 def paraphrases() -> Iterator[Question]:
@@ -194,12 +197,13 @@ def main() -> None:
     parser.add_argument("--domain", choices=DOMAINS)
     parser.add_argument("--repositories", action="store_true", help="paraphrases about whole repositories")
     parser.add_argument("--misses", action="store_true", help="name them; never with --apart")
+    parser.add_argument("--language", choices=("de", "es", "zh", "ja"), help="ask in another language than English")
     given = parser.parse_args()
     if given.misses and given.apart:
         parser.error("what is kept apart is not looked at")
     asked = [
         question
-        for question in (paraphrases() if given.repositories else near_questions())
+        for question in (paraphrases() if given.repositories else near_questions(given.language))
         if question.apart == given.apart and given.domain in (None, question.domain)
     ]
     folder_of = (lambda question: tree_of(question.project)) if given.repositories else _small

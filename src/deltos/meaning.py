@@ -18,6 +18,7 @@ import numpy as np
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, quantised
 from deltos.errors import StoreError
+from deltos.text.english import in_english
 from deltos.text.words import asked_words, shared_words
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class Meaning:
     ) -> int:
         """The same for a model; what has a vector of the model `instead` needs none."""
         written = last = 0
-        model, words = embedder.identity, shared_words().of
+        model = embedder.identity
         batch = min(at_most, FIRST_BATCH_TEXTS)
         while (
             batch
@@ -170,7 +171,7 @@ class Meaning:
             and (found := self._store.unembedded(model, after=last, limit=batch, instead=instead))
         ):
             began = time.monotonic()
-            vectors = embedder.texts([TextToEmbed(thing.text, thing.words or words(thing.text)) for thing in found])
+            vectors = embedder.texts([self._passage(thing.text, thing.words) for thing in found])
             rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
             self._store.write(model, rows)
             written += len(found)
@@ -195,7 +196,14 @@ class Meaning:
             else:
                 self._embed(self._at_once, lambda: time.monotonic() > until, instead=self._embedder.identity)
                 self._go_on()
+        question = in_english(question) or question
         return self.similarities(TextToEmbed(question, asked_words(question)))
+
+    def _passage(self, text: str, words: str) -> TextToEmbed:
+        """A text as models read it: in English."""
+        if english := in_english(text):
+            return TextToEmbed(english, shared_words().of(english))
+        return TextToEmbed(text, words or shared_words().of(text))
 
     def _go_on(self) -> None:
         """Make what is left in the background, at half of one core's time; wait a moment for it: few are soon made."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
     from deltos.embed.static import StaticModel
 
-_VERSION = "deltos-reading-1"
+_VERSION = "deltos-reading-2"
 # How long the sum of words is beside what is read as a whole, chosen by what finds most on open questions.
 _WORDS_OF_APIS, _WORDS_OF_MEMORY = 0.5, 0.5
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.domains.code.paths import is_prose
 from deltos.domains.history.words import SAME_CHANGE, named_changes, numbers_in, share_of_number
 from deltos.ranking import load_ranker
+from deltos.text.english import in_english
 from deltos.text.identifiers import last_part
 from deltos.text.mentions import has_word
 from deltos.text.rarity import idf
@@ -107,7 +108,7 @@ def rank_all(
     found: Sequence[Sequence[Hit]], query: str, intent: Intent, compare: Compare | None = None
 ) -> list[RankedHit]:
     """All hits that have something to do with the question, best first; providers keep their order."""
-    asked = _Question(query, [hit for hits in found for hit in hits], intent, compare)
+    asked = _as_answered(query, [hit for hits in found for hit in hits], intent, compare)
     lists = (_in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits)
     every = sorted(
         (ranked for hits in lists for ranked in hits), key=lambda ranked: (not ranked.of_version, -ranked.score)
@@ -123,7 +124,7 @@ def as_listed(results: ProviderResults) -> list[RankedHit]:
 
 def in_order(hits: Sequence[Hit], query: str, intent: Intent, compare: Compare | None = None) -> list[RankedHit]:
     """One provider's hits in its own order, scored as all are."""
-    asked = _Question(query, hits, intent, compare)
+    asked = _as_answered(query, hits, intent, compare)
     return _in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits])
 
 
@@ -200,6 +201,15 @@ def first_of(every: Sequence[RankedHit], limit: int) -> list[RankedHit]:
     return chosen
 
 
+def _as_answered(query: str, candidates: Sequence[Hit], intent: Intent, compare: Compare | None) -> _Question:
+    """A question, in English where more of that stands in what was found than of its own words."""
+    asked = _Question(query, candidates, intent, compare)
+    english = in_english(query)
+    if not english:
+        return asked
+    return max(_Question(english, candidates, intent, compare), asked, key=lambda each: each.best)
+
+
 class _Question:
     """The words of a question, each weighed by how few of the candidates have it, and how near they are in meaning
     where words are lacking."""
@@ -217,8 +227,8 @@ class _Question:
         usual = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, usual) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0
-        best = max((self._weigh(terms) for terms in self._said.values()), default=0.0)
-        lacking = max(0.0, 1 - best - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
+        self.best = max((self._weigh(terms) for terms in self._said.values()), default=0.0)
+        lacking = max(0.0, 1 - self.best - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
         self._nearness: dict[str, float] = {}
         if compare and lacking:
             texts = [f"{hit.title} {hit.text[:_READ_CHARACTERS]}" for hit in candidates]

@@ -12,6 +12,7 @@ from deltos.federation.intent import intent_of
 from deltos.federation.model import ProviderResults
 from deltos.federation.rank import RankedHit, as_listed, first_of, in_order, rank_all
 from deltos.model import NO_FILTERS
+from deltos.text.english import in_english
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ class Federation:
         wider = replace(asked, query=query, limit=MAX_RESULTS)
         findings = self._ask(providers, wider, toolsets)
         lists = _without_twins([each.hits for each in findings])
-        intent = intent_of(query).meaning(
+        intent = intent_of(in_english(query) or query).meaning(
             [provider.kind for provider, each in zip(providers, findings, strict=True) if each.is_meant]
         )
         if listed := [each for each in findings if each.is_list]:

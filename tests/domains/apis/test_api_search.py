@@ -275,6 +275,18 @@ def test_an_operation_that_shares_no_word_is_found_by_meaning_and_marked(near_ap
     assert not said.is_near
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["eine Zahlung zurückerstatten", "reembolsar un pago", "退款给客户", "返金する", "rembourser un paiement"],
+)
+def test_an_operation_is_found_by_a_question_of_another_language(
+    near_apis: Apis, tmp_path: Path, question: str
+) -> None:
+    (tmp_path / "pay.yaml").write_text(PAYMENTS)
+    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    assert "refund" in near_apis.searcher.search(question, types=["endpoint"])[0].id
+
+
 def test_units_of_an_api_that_goes_take_their_vectors_along(near_apis: Apis, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text(PAYMENTS)
     near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")

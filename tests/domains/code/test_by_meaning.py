@@ -6,6 +6,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.embed.identity import model_identity
@@ -41,6 +43,30 @@ def test_what_shares_no_word_with_the_question_is_found_and_marked(desk: Desk, p
     assert answer.structured is not None
     assert answer.structured["results"][0]["near_in_meaning"] is True
     assert paths(search(desk, "throttling"))[0] == "src/bucket.py"
+
+
+@pytest.mark.parametrize(
+    ("question", "file"),
+    [
+        ("Wo wird das Passwort mit dem gespeicherten verglichen?", "src/login.py"),
+        ("¿dónde se compara la contraseña?", "src/login.py"),
+        ("密码在哪里校验", "src/login.py"),
+        ("パスワードの検証", "src/login.py"),
+        ("où le mot de passe est-il vérifié", "src/login.py"),
+        ("wie viele Aufrufe pro Minute sind erlaubt", "src/bucket.py"),
+        ("每分钟最多允许多少次调用", "src/bucket.py"),
+    ],
+)
+def test_a_question_of_another_language_finds_english_code(desk: Desk, project: Path, question: str, file: str) -> None:
+    write_files(project, {"src/login.py": LOGIN, "src/bucket.py": LIMIT})
+    assert paths(search(desk, question))[0] == file
+
+
+def test_code_that_is_written_in_the_language_of_the_question_is_found_by_its_words(desk: Desk, project: Path) -> None:
+    steuer = 'def berechne_steuer(betrag):\n    """Die Steuer auf einen Betrag, auf ganze Cent gerundet."""\n'
+    write_files(project, {"src/steuer.py": steuer, "src/login.py": LOGIN})
+    answer = search(desk, "Wo wird die Steuer auf einen Betrag gerundet?")
+    assert paths(answer)[0] == "src/steuer.py"
 
 
 def test_an_edit_changes_what_a_file_means(desk: Desk, project: Path) -> None:

@@ -288,7 +288,14 @@ Tell your lead two weeks ahead.
 
 @pytest.mark.parametrize(
     ("question", "anchor"),
-    [("throttling", "rate-limits"), ("authentication", "signing-in"), ("vacation", "holidays"), ("restore", "backups")],
+    [
+        ("throttling", "rate-limits"),
+        ("authentication", "signing-in"),
+        ("vacation", "holidays"),
+        ("restore", "backups"),
+        ("vacaciones", "holidays"),
+        ("怎么登录", "signing-in"),
+    ],
 )
 def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
@@ -300,6 +307,32 @@ def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: st
     assert found[0].is_near
     shown = render_passages(found[:1], project_root=desk.root, token_budget=500).text
     assert shown.count("(near in meaning)") == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "anchor"),
+    [
+        ("wie oft darf man in einer Minute aufrufen", "rate-limits"),
+        ("バックアップ", "backups"),
+        ("备份每晚复制", "backups"),
+    ],
+)
+def test_a_question_of_another_language_finds_an_english_section(desk: Desk, question: str, anchor: str) -> None:
+    write(desk, handbook=HANDBOOK)
+    docs = open_docs(desk.store, embedder=shared_model)
+    docs.library.crawls.resume()
+    docs.library.crawls.wait("docs-meaning")
+    found = docs.search.search(DocsRequest(question)).passages
+    assert found[0].citation.endswith(f"handbook.md#{anchor}")
+
+
+def test_pages_of_the_language_of_the_question_are_found_by_their_words(desk: Desk) -> None:
+    write(
+        desk, handbuch="# Handbuch\n\n## Sicherungen\n\nSchnappschüsse werden jede Nacht kopiert.\n", handbook=HANDBOOK
+    )
+    docs = open_docs(desk.store)
+    found = docs.search.search(DocsRequest("wann werden Schnappschüsse kopiert")).passages
+    assert found[0].citation.endswith("handbuch.md#sicherungen")
 
 
 def test_a_passage_that_shares_a_word_is_not_marked(desk: Desk) -> None:

@@ -54,6 +54,41 @@ def test_what_shares_no_word_with_the_question_is_found_and_marked(memory: Memor
     assert hit.is_near
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Wie melden sich Benutzer an?", LOGIN),
+        ("¿cómo inician sesión los usuarios?", LOGIN),
+        ("发票是怎么生成的", INVOICES),
+        ("請求書はいつ作成されますか", INVOICES),
+        ("combien de temps attend le client après un échec", RETRIES),
+    ],
+)
+def test_a_question_of_another_language_finds_what_was_said_in_english(
+    memory: Memory, notes: Notes, question: str, text: str
+) -> None:
+    assert memory.search(question, "p", limit=3).hits[0].observation.text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Die Sicherung läuft jede Nacht um drei und wird auf Band geschrieben.", "when do backups run"),
+        (
+            "El pago se reintenta tres veces antes de avisar al cliente.",
+            "when is the customer told that the charge did not work",
+        ),
+        ("部署只在周二上午进行，周五不发布。", "on which day do we release"),
+        ("画像はアップロード時に縮小して保存する。", "are pictures resized"),
+    ],
+)
+def test_what_was_said_in_another_language_is_found_in_english(
+    memory: Memory, notes: Notes, text: str, question: str
+) -> None:
+    notes.keep(text)
+    assert memory.search(question, "p", limit=3).hits[0].observation.text == text
+
+
 def test_what_is_written_short_is_found_by_the_long_word(memory: Memory, notes: Notes) -> None:
     hit = memory.search("authentication", "p", limit=3).hits[0]
     assert hit.observation.text == LOGIN  # OAuth

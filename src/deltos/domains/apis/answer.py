@@ -12,6 +12,7 @@ from deltos.domains.apis.render import operation_line, operation_text, render_ov
 from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from deltos.embed.reading import api_reading_model
 from deltos.errors import NotFound
+from deltos.text.english import in_english
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +56,7 @@ class ApiSearcher:
         kinds = kinds_of(types)
         if types and not kinds:
             return []
-        query = without_opening(query)
+        query = without_opening(in_english(query) or query)
         meaning = self._meaning()
         similarities = meaning.compare(query) if meaning else None
         with self._library.store.snapshot():

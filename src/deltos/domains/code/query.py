@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from deltos.domains.code.issue import frames_of, is_issue, read_issue, shortened
 from deltos.errors import BadArgument
+from deltos.text.english import in_english
 from deltos.text.identifiers import (
     NAME_OR_PATH,
     SYMBOL_SIGNS,
@@ -50,7 +51,8 @@ class CodeQuery:
     """A parsed query: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers.
 
     One that was read as an issue has its title for a text, and the places that it mentions. `frames` are those of a
-    stack trace, the innermost first, or the place that is all of the query.
+    stack trace, the innermost first, or the place that is all of the query. Of a question in another language, `terms`
+    are what it is in English, and `spoken` its own words.
     """
 
     text: str
@@ -64,6 +66,8 @@ class CodeQuery:
     is_issue: bool = False
     places: tuple[Place, ...] = ()
     frames: tuple[Place, ...] = ()
+    in_english: str = ""
+    spoken: tuple[str, ...] = ()
 
     @property
     def is_place(self) -> bool:
@@ -109,7 +113,8 @@ def _printable(line: str) -> str:
 def _in_words(text: str, words: Words) -> CodeQuery:
     bare = text.removesuffix("()")
     is_symbol = NAME_OR_PATH.fullmatch(bare) is not None
-    plain = plain_words(text)
+    english = in_english(text)
+    plain = plain_words(english or text)
     kept = [word for word in plain if word.lower() not in STOP_WORDS | QUESTION_WORDS] or plain
     kept = _without_change_verbs(kept)
     terms = unique(words.of(" ".join(kept)).split())[:MAX_TERMS]
@@ -123,6 +128,8 @@ def _in_words(text: str, words: Words) -> CodeQuery:
         about_tests=not asks_how and not _TEST_TERMS.isdisjoint(terms),
         about_prose=asks_how or not _PROSE_WORDS.isdisjoint(terms),
         asks_how=asks_how,
+        in_english=english or "",
+        spoken=tuple(unique(words.of(text).split())[:MAX_TERMS]) if english else (),
     )
 
 

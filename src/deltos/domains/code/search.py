@@ -28,12 +28,13 @@ from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.neighbours import with_neighbours
 from deltos.domains.code.parts import parts_of
 from deltos.domains.code.paths import is_aside, is_changelog, is_prose
-from deltos.domains.code.query import CodeQuery, parse_query
+from deltos.domains.code.query import MAX_TERMS, CodeQuery, parse_query
 from deltos.domains.code.scan import AnyOf, Finder, InOrder, LinePattern, Literal, ScanReport, scan
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
 from deltos.text.counts import counted
+from deltos.text.english import is_own_language
 from deltos.text.near_names import names_like
 from deltos.text.words import plain_words, shared_words, unique
 from deltos.workspace.purpose import is_test
@@ -303,6 +304,7 @@ class CodeSearch:
         is_missing: bool = False,
     ) -> CodeAnswer:
         """What has the words of a query; `is_missing`: the notes say already that it is nowhere as it was written."""
+        query = self._as_code_is(query)
         corpora = self._corpora(query)
         ranked, is_least = self._worth_showing(query, scope, corpora)
         chosen = self._files_first(chosen_chunks(corpora, ranked, query), query, scope)
@@ -334,6 +336,17 @@ class CodeSearch:
             unknown=unknown,
             passed_over=self._passed_over(scope) if unknown else "",
         )
+
+    def _as_code_is(self, query: CodeQuery) -> CodeQuery:
+        """A question of another language in English, and in its own words where the code is of that language."""
+        if not query.spoken:
+            return query
+        frequencies: Counter[str] = Counter()
+        for project in self._projects:
+            frequencies.update(project.store.code.document_frequencies([*query.spoken, *query.terms]))
+        if not is_own_language(query.spoken, query.terms, frequencies):
+            return query
+        return replace(query, terms=tuple(unique([*query.terms, *query.spoken])[:MAX_TERMS]))
 
     def _files_first(self, chosen: list[Ranked], query: CodeQuery, scope: FileScope) -> list[Ranked]:
         """The beginnings of the files that the query names, where it names some, before what was chosen."""

@@ -16,6 +16,7 @@ from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_versio
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import BEHIND_NOTE
+from deltos.text.english import in_english, is_own_language
 from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ class DocsSearch:
 
         With `types`, only sections of one of these.
         """
+        query = self._as_pages_are(query)
         terms = asked_terms(documentation_question(query))
         frequencies = self._store.document_frequencies(terms)
         total = self._store.chunk_count()
@@ -245,6 +247,15 @@ class DocsSearch:
             similarities=_of_candidates(similarities, candidates) if similarities and candidates else None,
             note=note,
         )
+
+    def _as_pages_are(self, query: str) -> str:
+        """A question of another language in English, and in its own words where pages are of that language."""
+        english = in_english(query)
+        if not english:
+            return query
+        own, translated = (asked_terms(documentation_question(text)) for text in (query, english))
+        frequencies = self._store.document_frequencies([*own, *translated])
+        return f"{english} {query}" if is_own_language(own, translated, frequencies) else english
 
     def _similarities(self, question: Spoken) -> tuple[Similarities | None, str]:
         """The similarity of all chunks to the question, or why it is not known."""

@@ -13,6 +13,7 @@ from deltos.domains.history.query import parse_query
 from deltos.domains.history.words import share_of_number, words_of
 from deltos.model import NO_FILTERS
 from deltos.store.history import CommitMatch
+from deltos.text.english import in_english
 from deltos.text.rarity import idf
 from deltos.text.tags import has_tag
 
@@ -79,7 +80,18 @@ def search_commits(
 def search_commits_across(
     histories: Sequence[History], question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
-    """The same over several repositories as if they were one: words are as rare as they are in all of them together."""
+    """The same over several repositories as if they were one: words are as rare as they are in all of them together.
+
+    A question of another language is asked in English where its own words find nothing.
+    """
+    found = _search_across(histories, question, now, limit=limit, filters=filters)
+    english = None if found.hits else in_english(question)
+    return _search_across(histories, english, now, limit=limit, filters=filters) if english else found
+
+
+def _search_across(
+    histories: Sequence[History], question: str, now: datetime, *, limit: int, filters: Filters
+) -> FoundCommits:
     with ExitStack() as snapshots:
         for history in histories:
             snapshots.enter_context(history.snapshot())

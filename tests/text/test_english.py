@@ -1,0 +1,80 @@
+"""Texts of other languages are read word by word in English; English, code and names stay as they are."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from deltos.text.english import in_english
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Wo wird das Passwort geprüft?", "where password check"),
+        ("Benutzerverwaltung", "user management"),
+        ("Fehlerbehandlung beim Hochladen", "error handling upload"),
+        ("E-Mail-Adresse ändern", "address change"),
+        ("¿Dónde se comprueba la contraseña?", "where check password"),
+        ("prevención del fraude", "prevention fraud"),
+        ("Où est vérifié le mot de passe ?", "where check password"),
+        ("l'utilisateur supprime son mot de passe", "user delete password"),
+        ("onde a senha é verificada", "where password verify"),
+        ("用户登录失败时重试几次", "user login failed retry"),
+        ("パスワードはどこで検証されますか", "password where verify"),
+    ],
+)
+def test_a_question_is_read_in_english(text: str, words: str) -> None:
+    english = (in_english(text) or "").split()
+    assert [word for word in english if word in words.split()] == words.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where is the password checked",
+        "how do I ship a kubernetes manifest with helm",
+        "Rate limits",
+        "lag compensation",
+        "getUserById",
+        "parse_query",
+        "src/deltos/meaning.py:12",
+        "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
+        "pnpm --filter web vitest run",
+        "ошибка при входе",
+        "12345 !?",
+        "",
+    ],
+)
+def test_english_code_and_unknown_languages_stay_as_they_are(text: str) -> None:
+    assert in_english(text) is None
+
+
+def test_names_of_code_stay_in_a_question_of_another_language() -> None:
+    assert "parse_query" in (in_english("Wo wird parse_query aufgerufen und warum so oft?") or "").split()
+    assert "Redis" in (in_english("为什么我们用 Redis 缓存会话") or "").split()
+    assert "src/main/app.py" in (in_english("wo wird src/main/app.py geladen") or "").split()
+
+
+def test_what_was_negated_stays_negated() -> None:
+    assert "not" in (in_english("Bitte die Migrationen nicht ändern") or "").split()
+    assert "never" in (in_english("Nunca subimos archivos generados a este repositorio") or "").split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "datendatendatendatendatendatendatendat " * 5_000,
+        "satzlaufwertpunktstellequotefristlager" * 5_000,
+        "測" * 200_000,
+        "ä" * 200_000,
+        "'-/" * 100_000,
+        "a'b-c/d" * 50_000,
+        "der " * 100_000,
+    ],
+)
+def test_a_text_made_to_take_long_does_not(text: str) -> None:
+    began = time.process_time()
+    in_english(text)
+    assert time.process_time() - began < 5
