@@ -78,11 +78,16 @@ def in_english(text: str) -> str | None:
     return " ".join(glossary.words_of(text[:_MOST_CHARACTERS])) if glossary else None
 
 
-def is_own_language(own: Iterable[str], english: Iterable[str], frequencies: Mapping[str, int]) -> bool:
-    """Whether the texts that words were counted in are of the language of a question rather than English: its own
-    words stand in more of them than the English ones. A few files with translations are not enough."""
-    alone = set(english)
-    return sum(frequencies.get(word, 0) for word in set(own) - alone) > sum(frequencies.get(word, 0) for word in alone)
+def own_words_count(own: Iterable[str], english: Iterable[str], frequencies: Mapping[str, int]) -> bool:
+    """Whether the own words of a question count beside the English ones in texts where words are so frequent.
+
+    Chinese and Japanese words mean nothing else. Others, which may look like English, count where texts are of that
+    language, so that they stand in more of them than the English ones; a few files with translations are not enough.
+    """
+    own, english = set(own), set(english)
+    if any(map(UNSPACED.search, own)):
+        return True
+    return sum(frequencies.get(word, 0) for word in own - english) > sum(frequencies.get(word, 0) for word in english)
 
 
 def _unspaced_language(text: str) -> str | None:

@@ -34,7 +34,7 @@ from deltos.domains.code.source import SourceReader
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
 from deltos.text.counts import counted
-from deltos.text.english import is_own_language
+from deltos.text.english import own_words_count
 from deltos.text.near_names import names_like
 from deltos.text.words import plain_words, shared_words, unique
 from deltos.workspace.purpose import is_test
@@ -344,7 +344,7 @@ class CodeSearch:
         frequencies: Counter[str] = Counter()
         for project in self._projects:
             frequencies.update(project.store.code.document_frequencies([*query.spoken, *query.terms]))
-        if not is_own_language(query.spoken, query.terms, frequencies):
+        if not own_words_count(query.spoken, query.terms, frequencies):
             return query
         return replace(query, terms=tuple(unique([*query.terms, *query.spoken])[:MAX_TERMS]))
 

@@ -16,7 +16,7 @@ from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_versio
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import BEHIND_NOTE
-from deltos.text.english import in_english, is_own_language
+from deltos.text.english import in_english, own_words_count
 from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class DocsSearch:
             return query
         own, translated = (asked_terms(documentation_question(text)) for text in (query, english))
         frequencies = self._store.document_frequencies([*own, *translated])
-        return f"{english} {query}" if is_own_language(own, translated, frequencies) else english
+        return f"{english} {query}" if own_words_count(own, translated, frequencies) else english
 
     def _similarities(self, question: Spoken) -> tuple[Similarities | None, str]:
         """The similarity of all chunks to the question, or why it is not known."""
