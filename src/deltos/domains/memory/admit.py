@@ -34,6 +34,7 @@ _CAUSE_CHARACTERS = 1_000
 _PULL_PATHS = ("/pull/", "/merge_requests/", "/pulls/")
 _STEPS_NAMED = 3
 _STEP_CHARACTERS = 200
+APPROVED_PLAN = "Plan that the user approved:"
 MEASURED = "Measured with "  # how what a command measured begins
 _FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
 _DONE_CHARACTERS = 2_000
@@ -387,7 +388,7 @@ def _said_by_tool(tool: ToolUse) -> Draft | None:
             told = "\n".join(_decided(asked, chosen) for asked, chosen in tool.answers)
             return Draft(_cut(told, _PLAN_CHARACTERS), kind="decision", source="user", score=1.0)
         case Action.PLAN if output:
-            plan = _cut(f"Plan that the user approved:\n{output}", _PLAN_CHARACTERS)
+            plan = _cut(f"{APPROVED_PLAN}\n{output}", _PLAN_CHARACTERS)
             return Draft(plan, kind="decision", source="user", score=1.0)
         case Action.PULL_REQUEST:
             return _pull_request(tool)

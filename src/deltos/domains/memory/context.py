@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
-from deltos.domains.memory.admit import cause_of, is_fixed
-from deltos.domains.memory.kinds import judge
+from deltos.domains.memory.admit import APPROVED_PLAN, cause_of, is_fixed
+from deltos.domains.memory.kinds import judge, said_in_short
 from deltos.domains.memory.model import PERSONAL, shown_id, shown_kind, title_of
 from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.store.observations import session_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _LINE_CHARACTERS = 150
-_SUMMARY_CHARACTERS = 900
+_CHARACTERS = {"summary": 900, "preference": 220, "decision": 220}
 _SOURCE_CHARACTERS = 60
 _PINNED = 20
 _COUNT_CHARACTERS = 70  # the line that counts what is left out
@@ -145,9 +145,18 @@ def _origin(row: Observation) -> str:
 
 
 def _flat(row: Observation) -> str:
-    characters = _SUMMARY_CHARACTERS if row.kind == "summary" else _LINE_CHARACTERS
-    text = cause_of(row.text) if row.kind == "error" else row.text
+    characters = _CHARACTERS.get(row.kind, _LINE_CHARACTERS)
+    text: str = row.text
+    if row.kind == "error":
+        text = cause_of(text)
+    elif _is_said(row) and len(text) > characters:
+        text = said_in_short(text, characters)
     return title_of(_harmless(" ".join(text.split())), characters=characters)
+
+
+def _is_said(row: Observation) -> bool:
+    """Whether it is a decision or a preference in the user's own words."""
+    return row.kind in _JUDGED_KINDS and row.source == "user" and not row.text.startswith(APPROVED_PLAN)
 
 
 def _harmless(text: str) -> str:

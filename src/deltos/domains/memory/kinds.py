@@ -157,6 +157,20 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
     return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
 
 
+def said_in_short(text: str, characters: int, *, is_agent: bool = False) -> str:
+    """The sentences of a decision or a rule that carry it, as many as there is room for, in their order: the likeliest
+    first of all."""
+    model = _model()
+    scores = {s.text: sum(_probabilities(model, s.features)) for s in sentences_of(text, is_agent=is_agent)}
+    chosen: set[str] = set()
+    room = characters
+    for sentence in sorted(scores, key=scores.__getitem__, reverse=True):
+        if not chosen or len(sentence) < room:
+            chosen.add(sentence)
+            room -= len(sentence) + 1
+    return " ".join(sentence for sentence in scores if sentence in chosen) or text
+
+
 def count_words(text: str) -> int:
     """How many words a text has; scripts that write no spaces have one for every two characters."""
     if text.isascii():
