@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _LINE_CHARACTERS = 150
-_CHARACTERS = {"summary": 900, "preference": 220, "decision": 220}
+_SUMMARY_CHARACTERS = 900
+# Decisions and preferences share a part of the budget: the fewer they are, the longer their lines.
+_JUDGED_SHARE = 0.7
+_JUDGED_CHARACTERS = (100, 220)
+_HEAD_CHARACTERS = 45  # of a line, before its text
 _SOURCE_CHARACTERS = 60
 _PINNED = 20
 _COUNT_CHARACTERS = 70  # the line that counts what is left out
@@ -31,7 +35,7 @@ _COUNT_CHARACTERS = 70  # the line that counts what is left out
 _ERRORS_LOOKED_AT = 12
 _FINDINGS_LOOKED_AT = 60
 _JUDGED_KINDS = ("preference", "decision")
-_JUDGED_LOOKED_AT = 40
+_JUDGED_LOOKED_AT = 60
 _RECENT_KINDS = ("change", "request")
 _RECENT_LOOKED_AT = 24
 _FOLLOWING_LOOKED_AT = 8  # sessions of one project may go on side by side
@@ -39,7 +43,7 @@ _FOLLOWING_LOOKED_AT = 8  # sessions of one project may go on side by side
 _MARK = r"<(?=[A-Za-z/!?|])"
 # What is shown after what was pinned, most lasting first: heading, kinds, how many at most.
 _SECTIONS = (
-    ("Preferences and decisions", _JUDGED_KINDS, 14),
+    ("Preferences and decisions", _JUDGED_KINDS, 28),
     ("Open errors", ("error",), 3),
     ("Findings", ("finding",), 4),
     ("Last summary", ("summary",), 1),
@@ -77,7 +81,7 @@ def session_context(
         fresh = [row for row in rows if row.place not in shown and (news is None or news.has(row))]
         shown.update(row.place for row in fresh)
         if fresh:
-            lines += [f"{heading}:", *_rows(memory, fresh, root)]
+            lines += [f"{heading}:", *_rows(memory, fresh, root, _room_for(fresh, tokens))]
     if not lines:
         return ""
     first = (
@@ -102,7 +106,9 @@ def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: in
     """The newest observations of some kinds that still hold; errors only as long as they are open, and decisions and
     preferences only where that is sure what they are."""
     if kinds == _JUDGED_KINDS:
-        return [row for row in memory.store.recent(keys, limit=_JUDGED_LOOKED_AT, kinds=kinds) if _is_sure(row)][:limit]
+        rows = [row for row in memory.store.recent(keys, limit=_JUDGED_LOOKED_AT, kinds=kinds) if _is_sure(row)]
+        lasting = sorted(rows, key=lambda row: row.kind != "preference")[:limit]  # rules outlast decisions
+        return [row for row in rows if row in lasting]
     if kinds == _RECENT_KINDS:
         rows = memory.store.recent(keys, limit=_RECENT_LOOKED_AT, kinds=kinds)
         return [row for row in rows if row.kind != "request" or _led_on(memory, keys, row)][:limit]
@@ -127,11 +133,19 @@ def _is_sure(row: Observation) -> bool:
     return judge(row.text, is_agent=row.source == "agent").kind in _JUDGED_KINDS
 
 
-def _rows(memory: Memory, rows: Sequence[Observation], root: Path | None) -> list[str]:
+def _room_for(rows: Sequence[Observation], tokens: int) -> int:
+    """How many characters a decision or a preference may have where all of these are told."""
+    least, most = _JUDGED_CHARACTERS
+    share = int(_JUDGED_SHARE * tokens * CHARACTERS_PER_TOKEN) // len(rows)
+    return max(least, min(most, share - _HEAD_CHARACTERS))
+
+
+def _rows(memory: Memory, rows: Sequence[Observation], root: Path | None, judged_characters: int) -> list[str]:
     roots = {} if root is None else {row.project_id: root for row in rows if row.project_id != PERSONAL}
     changed = memory.changed_places(rows, roots)
     return [
-        f"- {shown_id(row.id)} {day(row.created_at)} {shown_kind(row.kind, row.score)}{_origin(row)}: {_flat(row)}"
+        f"- {shown_id(row.id)} {day(row.created_at)} {shown_kind(row.kind, row.score)}{_origin(row)}: "
+        + _flat(row, judged_characters)
         + (" (code changed since)" if row.place in changed else "")
         for row in rows
     ]
@@ -144,19 +158,20 @@ def _origin(row: Observation) -> str:
     return " (quoted from a command's output)" if row.kind == "error" else ""
 
 
-def _flat(row: Observation) -> str:
-    characters = _CHARACTERS.get(row.kind, _LINE_CHARACTERS)
+def _flat(row: Observation, judged_characters: int) -> str:
     text: str = row.text
+    characters = _SUMMARY_CHARACTERS if row.kind == "summary" else _LINE_CHARACTERS
     if row.kind == "error":
         text = cause_of(text)
-    elif _is_said(row) and len(text) > characters:
-        text = said_in_short(text, characters)
+    elif row.kind in _JUDGED_KINDS:
+        characters = judged_characters
+        text = said_in_short(text, characters) if _is_said(row) and len(text) > characters else text
     return title_of(_harmless(" ".join(text.split())), characters=characters)
 
 
 def _is_said(row: Observation) -> bool:
-    """Whether it is a decision or a preference in the user's own words."""
-    return row.kind in _JUDGED_KINDS and row.source == "user" and not row.text.startswith(APPROVED_PLAN)
+    """Whether it is in the user's own words."""
+    return row.source == "user" and not row.text.startswith(APPROVED_PLAN)
 
 
 def _harmless(text: str) -> str:
