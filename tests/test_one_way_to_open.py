@@ -56,6 +56,7 @@ OWN = {
     "store/private.py": "the data folder",
     "workspace/git.py": "the temporary folder that git sees",
     "store/sqlite/projects.py": "the data folder",
+    "text/english.py": "came with us: the glossaries",
 }
 STARTERS = {
     "browser/process.py": "the browser that the user installed, where a source asks for it",

@@ -93,7 +93,8 @@ def test_the_page_shows_the_team_and_drops_a_job(team: Team) -> None:
             page.set_default_timeout(40_000)
             page.goto(served.url)
             page.click("nav >> text=Team")
-            page.wait_for_selector("text=for the api")
+            for part in ("for the api", "shop", "Drop"):  # the parts of the page come one after the other
+                page.wait_for_selector(f"#main >> text={part}")
             shown = page.inner_text("#main")
             assert "shop" in shown
             assert str(team.roots[1]) in shown
