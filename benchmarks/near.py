@@ -33,6 +33,7 @@ TRANSLATED = QUESTIONS / "near_languages.jsonl"
 DEPTH = 10
 _BEGINNING_CHARACTERS = 40
 _TAG = re.compile(r"<[^<>]*>")
+LANGUAGES = ("de", "es", "fr", "pt", "ru", "zh", "ja", "ko")
 DOMAINS = ("code", "docs", "memory", "apis")
 
 Row = dict[str, Any]
@@ -197,7 +198,7 @@ def main() -> None:
     parser.add_argument("--domain", choices=DOMAINS)
     parser.add_argument("--repositories", action="store_true", help="paraphrases about whole repositories")
     parser.add_argument("--misses", action="store_true", help="name them; never with --apart")
-    parser.add_argument("--language", choices=("de", "es", "zh", "ja"), help="ask in another language than English")
+    parser.add_argument("--language", choices=LANGUAGES, help="ask in another language than English")
     given = parser.parse_args()
     if given.misses and given.apart:
         parser.error("what is kept apart is not looked at")

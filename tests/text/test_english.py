@@ -23,6 +23,8 @@ from deltos.text.english import in_english
         ("onde a senha é verificada", "where password verify"),
         ("用户登录失败时重试几次", "user login failed retry"),
         ("パスワードはどこで検証されますか", "password where verify"),
+        ("비밀번호는 어디에서 검증하나요", "password where verify"),
+        ("где проверяется пароль пользователя", "where check password user"),
     ],
 )
 def test_a_question_is_read_in_english(text: str, words: str) -> None:
@@ -42,7 +44,8 @@ def test_a_question_is_read_in_english(text: str, words: str) -> None:
         "src/deltos/meaning.py:12",
         "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
         "pnpm --filter web vitest run",
-        "ошибка при входе",
+        "σφάλμα κατά τη σύνδεση",
+        "خطأ في تسجيل الدخول",
         "12345 !?",
         "",
     ],
@@ -70,6 +73,9 @@ def test_what_was_negated_stays_negated() -> None:
         "測" * 200_000,
         "ä" * 200_000,
         "'-/" * 100_000,
+        "a" + "'" * 200_000,
+        "ж" * 200_000,
+        "비밀" * 100_000,
         "a'b-c/d" * 50_000,
         "der " * 100_000,
     ],

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from deltos.text.words import Stemmer
 
 _FOLDER = Path(__file__).with_name("glossaries")
-_STEMMED = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese"}
+_LATIN = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese"}
+_CYRILLIC = {"ru": "russian"}
 # Endings of words that most languages share; what comes out has to be an English word.
 _COGNATES = {
     "de": (
@@ -47,10 +48,12 @@ _COGNATES = {
     ),
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
-_PIECE = re.compile(r"[\w'’./-]*\w")
+_PIECE = re.compile(r"\w+(?:['’./-]+\w+)*")
 _BETWEEN = re.compile(r"['’/-]+")
 _IN_PATH = re.compile(r"/[^/]*/|^/")
+_CYRILLIC_LETTER = re.compile("[\u0400-\u04ff]")
 _KANA = re.compile("[\u3041-\u30fa]")
+_HANGUL = re.compile("[\uac00-\ud7af]")
 _LONGEST_PHRASE = 4
 _LONGEST_PART = 12
 _SHORTEST_FIRST_PART = 3  # of a compound
@@ -81,8 +84,9 @@ def in_english(text: str) -> str | None:
 def own_words_count(own: Iterable[str], english: Iterable[str], frequencies: Mapping[str, int]) -> bool:
     """Whether the own words of a question count beside the English ones in texts where words are so frequent.
 
-    Chinese and Japanese words mean nothing else. Others, which may look like English, count where texts are of that
-    language, so that they stand in more of them than the English ones; a few files with translations are not enough.
+    Chinese, Japanese and Korean words mean nothing else. Others, which may look like English, count where texts are of
+    that language, so that they stand in more of them than the English ones; a few files with translations are not
+    enough.
     """
     own, english = set(own), set(english)
     if any(map(UNSPACED.search, own)):
@@ -91,12 +95,14 @@ def own_words_count(own: Iterable[str], english: Iterable[str], frequencies: Map
 
 
 def _unspaced_language(text: str) -> str | None:
-    """Chinese or Japanese, where a fifth of the letters is."""
+    """Chinese, Japanese or Korean, where a fifth of the letters is."""
     if text.isascii():
         return None
     letters = sum(map(len, UNSPACED.findall(text)))
     if letters < _LEAST_SHARE * sum(map(len, _WORD.findall(text))):
         return None
+    if _HANGUL.search(text):
+        return "ko"
     return "ja" if _KANA.search(text) else "zh"
 
 
@@ -108,7 +114,8 @@ def _told_by_words(text: str) -> _SpacedGlossary | None:
     other = words - english
     if len(other) < _LEAST_SHARE * len(words):
         return None
-    found = [_Support.of(each, other, english) for each in map(_spaced_glossary, _STEMMED)]
+    languages = _CYRILLIC if any(map(_CYRILLIC_LETTER.search, other)) else _LATIN
+    found = [_Support.of(_spaced_glossary(each), other, english) for each in languages]
     best = max(found, key=lambda each: (each.sureness, each.alone))
     # "die", "in" and "global" are of two languages.
     support = best.alone + best.shared / 2
@@ -156,13 +163,15 @@ def _english_words() -> frozenset[str]:
 
 @cache
 def _spaced_glossary(language: str) -> _SpacedGlossary:
-    of_language = stemmer(_STEMMED[language])
+    of_language = stemmer({**_LATIN, **_CYRILLIC}[language])
     english = _forms(language)
     known = dict(english)
     for stem, word in zip(of_language.stemWords(list(english)), english.values(), strict=True):
         if word:
             known.setdefault(stem, word)
-    return _SpacedGlossary(known, english.keys(), of_language, _COGNATES[language], splits_words=language == "de")
+    return _SpacedGlossary(
+        known, english.keys(), of_language, _COGNATES.get(language, ()), splits_words=language == "de"
+    )
 
 
 @cache

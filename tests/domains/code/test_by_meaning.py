@@ -52,6 +52,8 @@ def test_what_shares_no_word_with_the_question_is_found_and_marked(desk: Desk, p
         ("¿dónde se compara la contraseña?", "src/login.py"),
         ("密码在哪里校验", "src/login.py"),
         ("パスワードの検証", "src/login.py"),
+        ("где сравнивается пароль", "src/login.py"),
+        ("비밀번호 검증", "src/login.py"),
         ("où le mot de passe est-il vérifié", "src/login.py"),
         ("wie viele Aufrufe pro Minute sind erlaubt", "src/bucket.py"),
         ("每分钟最多允许多少次调用", "src/bucket.py"),
