@@ -39,10 +39,10 @@ MEASURED = "Measured with "  # how what a command measured begins
 _FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
 _DONE_CHARACTERS = 2_000
 _DID = (
-    r"(?:freed|created|deleted|removed|updated|imported|inserted|migrated|rotated|renewed|published|uploaded|exported|"
-    r"copied|moved|applied|restored|backfilled|purged|archived|wrote|written)"
+    r"(?i)\b(?:freed|created|deleted|removed|updated|imported|inserted|migrated|rotated|renewed|published|uploaded|exported|"
+    r"copied|moved|applied|restored|backfilled|purged|archived|wrote|written)\b"
 )
-_DONE = rf"(?i)\b{_DID} [^\n]{{0,30}}?\d|\d[^\n]{{0,30}}? {_DID}\b"  # with how much
+_DID_HOW_MUCH = 30  # characters between what was done and how much of it
 _OWN_TOOL = r"(?i)(?:^|[^a-z])deltos(?:[^a-z]|$)"
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
@@ -61,7 +61,7 @@ _FINDING = (
     r"|原因|因为|导致|所以|根本|なぜなら|のため|が原因|せいで"
 )
 # A number, a name as code has them, or something in quotes: a sentence without mostly says that work is done.
-_STATED = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„'‘][^\"”“'’]{2,60}[\"”“'’]"
+_STATED = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„]|[\s(]['‘]\w"
 _FEWEST_STATED_WORDS = 8
 _BETWEEN_SENTENCES = r"(?<=[.!?])\s+|\n+|(?<=[。！？])"
 _LINES_CHANGED = r" ?\d{1,9} files? changed\b"
@@ -450,8 +450,15 @@ def _command(tool: ToolUse) -> Draft | None:
 
 
 def _has_done(tool: ToolUse, effect: Effect) -> bool:
-    """Whether a program of which nothing is known says how much it has changed."""
-    return effect is Effect.TRIES and re.search(_DONE, tool.output[-_DONE_CHARACTERS:]) is not None
+    """Whether a program of which nothing is known says how much it has changed: "freed 4.2 GB", "12 rows deleted"."""
+    if effect is not Effect.TRIES:
+        return False
+    lines = tool.output[-_DONE_CHARACTERS:].split("\n")
+    return any(
+        any(map(str.isdecimal, line[max(0, did.start() - _DID_HOW_MUCH) : did.end() + _DID_HOW_MUCH]))
+        for line in lines
+        for did in re.finditer(_DID, line)
+    )
 
 
 def _has_measured(tool: ToolUse) -> bool:
