@@ -64,6 +64,23 @@ def test_title_and_snippet_of_an_observation_go_on_from_one_to_the_other(remembe
     assert first["snippet"] == "…insert rows into the surveys only, and are handed out by Ines, nobody else."
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how many times do we retry a failed payment",
+        "失败的付款重试几次",
+        "сколько раз повторяется неудачный платёж",
+        "cuántas veces se reintenta un pago fallido",
+    ],
+)
+def test_what_was_remembered_in_one_language_is_first_for_a_question_of_another(
+    remembering: Desk, tmp_path: Path, question: str
+) -> None:
+    write_files(tmp_path, {"limits.py": 'def take(calls):\n    """At most so many calls for each client."""\n'})
+    remembering.call("remember", text="Los pagos fallidos se reintentan tres veces antes de avisar al cliente")
+    assert results(remembering, question)[0]["title"].startswith("Los pagos fallidos")
+
+
 def test_a_snippet_of_code_says_what_a_comment_says_without_its_signs(remembering: Desk, tmp_path: Path) -> None:
     code = "<?php\nclass Walrus {\n    /**\n     * Checks for too many walruses.\n     *\n     * @throws Crowded\n     */\n"
     code += "    private function guardMost($pool) {\n        return $pool->most;\n    }\n}\n"

@@ -210,6 +210,16 @@ def _as_answered(query: str, candidates: Sequence[Hit], intent: Intent, compare:
     return max(_Question(english, candidates, intent, compare), asked, key=lambda each: each.best)
 
 
+def _in_words(hit: Hit) -> str:
+    return _with_english(hit, f"{hit.title} {hit.text[:_READ_CHARACTERS]}")
+
+
+def _with_english(hit: Hit, text: str) -> str:
+    """A text, and the same in English where it was remembered in another language."""
+    english = in_english(text) if hit.kind == "obs" else None
+    return f"{text} {english}" if english else text
+
+
 class _Question:
     """The words of a question, each weighed by how few of the candidates have it, and how near they are in meaning
     where words are lacking."""
@@ -220,7 +230,7 @@ class _Question:
         self._numbers = numbers_in(query) if intent.towards("commit") > 0 else []
         self._changes = named_changes(query, self._terms)
         self._said_words = _plain(query)
-        self._said = {hit.id: self._terms_in(hit, f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
+        self._said = {hit.id: self._terms_in(hit, _in_words(hit)) for hit in candidates}
         counts = Counter(term for terms in self._said.values() for term in terms)
         known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
         # A word that no candidate has does not order them, but lowers what all of them cover: it gets the mean weight.
@@ -231,7 +241,7 @@ class _Question:
         lacking = max(0.0, 1 - self.best - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
         self._nearness: dict[str, float] = {}
         if compare and lacking:
-            texts = [f"{hit.title} {hit.text[:_READ_CHARACTERS]}" for hit in candidates]
+            texts = [_in_words(hit) for hit in candidates]
             similar = zip(candidates, compare(query, texts), strict=True)
             self._nearness = {hit.id: lacking * max(0.0, value) for hit, value in similar}
 
@@ -245,7 +255,7 @@ class _Question:
 
     def covered_by_title(self, hit: Hit) -> float:
         """The share of the question that its title alone has words for."""
-        return self._weigh(self._terms_in(hit, hit.title))
+        return self._weigh(self._terms_in(hit, _with_english(hit, hit.title)))
 
     def of_version(self, hit: Hit) -> float:
         """How far a candidate speaks of the version that a question about the past names; 1 where it names none."""

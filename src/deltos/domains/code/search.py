@@ -61,6 +61,7 @@ _SUGGESTED_FROM = 50_000
 _SUGGESTIONS = 3
 # Below, the first result is right one time in four: benchmarks/RESULTS.md, "What an answer costs".
 WEAK_CONFIDENCE = 0.3
+_TRANSLATION_CHARACTERS = 160
 _MOST_UNKNOWN = 6
 _SHOWN_CHARACTERS = 100
 _TEXTLESS_REASONS = frozenset(("binary", "empty"))
@@ -304,6 +305,8 @@ class CodeSearch:
         is_missing: bool = False,
     ) -> CodeAnswer:
         """What has the words of a query; `is_missing`: the notes say already that it is nowhere as it was written."""
+        if query.in_english:
+            notes = (*notes, f"Read in English as: {query.in_english[:_TRANSLATION_CHARACTERS]}")
         query = self._as_code_is(query)
         corpora = self._corpora(query)
         ranked, is_least = self._worth_showing(query, scope, corpora)
@@ -419,7 +422,8 @@ class CodeSearch:
         """The words of a query that stand in no file, as they were written."""
         missing = set(query.terms).difference(*(corpus.statistics(query).frequencies for corpus in corpora))
         words = shared_words()
-        spoken = [word for word in plain_words(query.text) if missing.intersection(words.of(word).split())]
+        asked = plain_words(query.in_english or query.text)
+        spoken = [word for word in asked if missing.intersection(words.of(word).split())]
         return tuple(unique(word.lower() for word in spoken)[:_MOST_UNKNOWN])
 
     def _worth_showing(
