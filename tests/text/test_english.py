@@ -39,6 +39,7 @@ def test_a_question_is_read_in_english(text: str, words: str) -> None:
         "how do I ship a kubernetes manifest with helm",
         "Rate limits",
         "lag compensation",
+        "redeem",
         "getUserById",
         "parse_query",
         "src/deltos/meaning.py:12",

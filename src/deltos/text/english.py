@@ -63,6 +63,7 @@ _MOST_PARTS = 3
 _VERB_ENDINGS = ("t", "st", "e", "te", "test", "ten", "tet")
 _LINKS = ("", "s", "es", "n", "en", "er", "e")
 _TELLING_CHARACTERS = 600  # the language of a text is told by its beginning
+_TELLING_LENGTH = 10  # of a word that stands alone and is like one of another language
 _LEAST_SHARE = 0.2  # of a text that is not English, before it is of another language
 _ENGLISH_SHARE = 0.6  # of English words, beside one of the other language, that a text of that language may have
 _MOST_CHARACTERS = 4_000  # models read less of a text
@@ -117,6 +118,8 @@ def _told_by_words(text: str) -> _SpacedGlossary | None:
     languages = _CYRILLIC if any(map(_CYRILLIC_LETTER.search, other)) else _LATIN
     found = [_Support.of(_spaced_glossary(each), other, english) for each in languages]
     best = max(found, key=lambda each: (each.sureness, each.alone))
+    if len(words) == 1 and best.sureness < 1 and all(len(word) < _TELLING_LENGTH and word.isascii() for word in words):
+        return None  # "redeem" ends like a German word, and is none
     # "die", "in" and "global" are of two languages.
     support = best.alone + best.shared / 2
     is_enough = (

@@ -64,6 +64,15 @@ def test_a_question_of_another_language_finds_english_code(desk: Desk, project: 
     assert paths(search(desk, question))[0] == file
 
 
+def test_a_name_of_the_project_is_not_read_as_a_word_of_another_language(desk: Desk, project: Path) -> None:
+    write_files(
+        project, {"src/rede.py": "def rede():\n    return 1\n", "src/speech.py": "def speech():\n    return 2\n"}
+    )
+    answer = desk.call("search_code", query="rede")
+    assert answer.text.startswith("src/rede.py")
+    assert "Read in English" not in answer.text
+
+
 def test_code_that_is_written_in_the_language_of_the_question_is_found_by_its_words(desk: Desk, project: Path) -> None:
     steuer = 'def berechne_steuer(betrag):\n    """Die Steuer auf einen Betrag, auf ganze Cent gerundet."""\n'
     write_files(project, {"src/steuer.py": steuer, "src/login.py": LOGIN})

@@ -305,9 +305,9 @@ class CodeSearch:
         is_missing: bool = False,
     ) -> CodeAnswer:
         """What has the words of a query; `is_missing`: the notes say already that it is nowhere as it was written."""
+        query = self._as_code_is(query)
         if query.in_english:
             notes = (*notes, f"Read in English as: {query.in_english[:_TRANSLATION_CHARACTERS]}")
-        query = self._as_code_is(query)
         corpora = self._corpora(query)
         ranked, is_least = self._worth_showing(query, scope, corpora)
         chosen = self._files_first(chosen_chunks(corpora, ranked, query), query, scope)
@@ -344,6 +344,10 @@ class CodeSearch:
         """A question of another language in English, and in its own words where the code is of that language."""
         if not query.spoken:
             return query
+        if query.kind == "symbol" and any(
+            project.store.code.definitions_named(query.names, FileScope(), limit=1) for project in self._projects
+        ):
+            return replace(query, terms=query.spoken, in_english="", spoken=())  # a name, whatever it means elsewhere
         frequencies: Counter[str] = Counter()
         for project in self._projects:
             frequencies.update(project.store.code.document_frequencies([*query.spoken, *query.terms]))
