@@ -14,6 +14,7 @@ from deltos.budget import MAX_ANSWER_CHARACTERS, cut
 from deltos.confinement import confined
 from deltos.errors import BadRequest, DeltosError, NotFound, SourceError
 from deltos.server.access import check_level
+from deltos.server.turns import Turns
 from deltos.tool import Answer, Call, CallNote, check_arguments, snake_case
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Workbench:
         self._opening = threading.Lock()
         self._toolbox: Toolbox | None = None
         self._running: dict[threading.Event, str] = {}
+        self._turns = Turns()
 
     def warm_up(self) -> None:
         """Open the toolbox before it is needed. A failure is left to the first call, which can tell of it."""
@@ -102,7 +104,7 @@ class Workbench:
         finished = threading.Event()
         self._running[finished] = caller.name
         try:
-            with confined(caller.confinement):
+            with self._turns.taken(), confined(caller.confinement):
                 return work(self.toolbox())
         except DeltosError as error:
             message = caller.confinement.veiled(str(error)) if caller.confinement else str(error)
