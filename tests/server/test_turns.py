@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from deltos.server.turns import Turns
 
 
@@ -64,11 +66,7 @@ def test_several_that_take_long_hold_up_nobody() -> None:
 
 def test_a_call_that_fails_gives_its_turn_back() -> None:
     turns = Turns(most_seconds=60)
-    for _ in range(2):
-        try:
-            with turns.taken():
-                raise ValueError
-        except ValueError:
-            continue
+    with pytest.raises(ValueError, match="wrong"), turns.taken():
+        raise ValueError("wrong")
     with turns.taken():
         pass
