@@ -43,6 +43,7 @@ WARM_UP_STEPS, READER_WARM_UP_STEPS = 50, 100
 QUESTIONS_PER_STEP, TITLES_PER_STEP = 512, 48
 OTHERS_PER_STEP = {MEMORY: 96, DOCS: 48, CODE: 96, SESSIONS: 96}
 MINED_PER_STEP = 96
+READ_BY_WORDS = {APIS: "apis", CODE: "code"}
 NAMES = {"memory": MEMORY, "sessions": SESSIONS, "documentation": DOCS, "code": CODE}
 WRONG_OPERATIONS, WRONG_TEXTS, WRONG_FOR_READER, READER_TEXTS_PER_STEP = 5, 3, 6, 1_024
 TEMPERATURE, WORDS_TEMPERATURE = 0.05, 0.06
@@ -50,7 +51,7 @@ WORDS_WEIGHT, READER_WEIGHT = 0.6, 8.0
 PULL = 2.5e-4
 DROPOUT = 0.1
 TEXT_PIECES, QUESTION_PIECES, TEXT_WORDS = 96, 64, 200
-READER_WORDS = {APIS: 40, CODE: 64}
+READER_WORDS = {APIS: 40, CODE: 80}
 DIMENSIONS, READER_LAYERS, READER_HEADS, READER_INNER = 256, 2, 4, 1_024
 NEIGHBOURS = 24
 HELD_OUT = 8  # one project in so many is only measured on
@@ -295,7 +296,7 @@ class WordsReader(torch.nn.Module):  # type: ignore[misc]  # no types are instal
             num_hidden_layers=READER_LAYERS,
             num_attention_heads=READER_HEADS,
             intermediate_size=READER_INNER,
-            max_position_embeddings=64,
+            max_position_embeddings=max(READER_WORDS.values()),
             hidden_dropout_prob=0.05,
             attention_probs_dropout_prob=0.05,
         )
@@ -445,7 +446,7 @@ def main() -> None:
             print(f"reader of words, {name}: {shares(questions[asked], by_words, material, asked)}", flush=True)
         state = standing.reader.state_dict()
         halves = {name: value.half().cpu().numpy() for name, value in state.items() if "word_embeddings" not in name}
-        np.savez(arguments.out / f"reader{domain}.npz", allow_pickle=False, **halves)
+        np.savez(arguments.out / f"reader_{READ_BY_WORDS[domain]}.npz", allow_pickle=False, **halves)
     print(f"{time.monotonic() - began:.0f} s")
 
 

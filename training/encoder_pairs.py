@@ -29,10 +29,12 @@ from benchmarks.api_questions import FILES, QUESTIONS
 from benchmarks.train_api_ranker import TRAINING, TRAINING_FILES, WORDINGS, queries_of
 
 from deltos.domains.apis.apis import open_apis
+from deltos.domains.code.embedding import words_to_read
 from deltos.domains.code.index import CodeIndexer
 from deltos.embed.inner_encoder import MOST_PIECES, MOST_TEXT_PIECES
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect
+from deltos.store.code import CodeChunkWords
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.english import in_english
 from deltos.text.words import asked_words, shared_words
@@ -54,7 +56,7 @@ LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # where a question comes
 APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # what a text is
 MOST_TEXT_WORDS = 300
 _UNITS_AT_ONCE = 2_000
-_MOST_FILES, _MOST_DOCUMENTED = 30, 120  # of a package
+_MOST_FILES, _MOST_DOCUMENTED = 24, 120  # of a package
 _LARGEST_FILE = 80_000
 
 
@@ -175,10 +177,11 @@ def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
     data = (folder / file).read_bytes()
     lines = to_utf8(data).decode("utf-8", "replace").split("\n")
     facts = CodeIndexer(makes_vectors=False).extract(parse_file(file, Admitted(to_utf8(data), detect(file, data))))
-    around = f"{facts.words.stem} {facts.words.folders} {facts.words.head}"
+    words = facts.words
     for chunk in facts.chunks:
         text = f"{file} {chunk.symbol} " + "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
-        yield chunk.start_line, f"{around} {chunk.symbol_words} {chunk.doc_words} {chunk.body_words}", text
+        own = words_to_read(words, CodeChunkWords(chunk.symbol_words, chunk.doc_words, chunk.body_words))
+        yield chunk.start_line, own, text
 
 
 def _some_files(folder: Path) -> list[Path]:

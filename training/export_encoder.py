@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-API_IDENTITY = "deltos-static-4/apis-3"
-READER_LAYERS, READER_HEADS, READER_WORDS = 2, 4, 40
+API_IDENTITY = "deltos-static-4/apis-4"
+READER_LAYERS, READER_HEADS, READER_WORDS, READER_WORDS_OF_CODE = 2, 4, 40, 80
 MOST_WORDS = 9_000  # that have another vector for APIs: those that changed most
 _LEVELS = 127
 _EPSILON = 1e-12
@@ -88,27 +88,40 @@ def write_apis(learned: Path, table: Path, folder: Path) -> None:
         np.save(folder / "numbers.npy", changed["numbers"][most].astype(np.int32))
         np.save(folder / "rows.npy", changed["rows"][most])
         np.save(folder / "scales.npy", changed["scales"][most].astype(np.float32))
-    given = read(learned / f"student{READER_LAYERS}.npz")
-    shape = Shape(READER_LAYERS, READER_HEADS, _EPSILON, READER_WORDS)
+    reader = write_reader(learned / "reader_apis.npz", READER_WORDS, stored, folder)
+    about = {"identity": API_IDENTITY, "words": len(most), "reader": reader}
+    (folder / "model.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+
+
+def write_code(learned: Path, table: Path, folder: Path) -> None:
+    """The transformer that reads pieces of code."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stored = Table(np.load(table / "rows.npy"), np.load(table / "scales.npy"))
+    reader = write_reader(learned / "reader_code.npz", READER_WORDS_OF_CODE, stored, folder)
+    (folder / "model.json").write_text(json.dumps({"reader": reader}, indent=1) + "\n", "utf-8")
+
+
+def write_reader(learned: Path, words: int, table: Table, folder: Path) -> dict[str, float]:
+    """A transformer over so many words of a table; what there is to know about it."""
+    given = read(learned)
+    shape = Shape(READER_LAYERS, READER_HEADS, _EPSILON, words)
     weights = prepared(given, shape)
-    weights["places"] = weights["places"][:READER_WORDS]
+    weights["places"] = weights["places"][:words]
     for ours, theirs in (("sum", "map"), ("read", "out")):
         weights[ours] = np.ascontiguousarray(given[f"{theirs}.weight"].T)
         weights[f"{ours}.bias"] = given[f"{theirs}.bias"]
     write(weights, folder / "reader.npz")
-    usual = float(np.linalg.norm(stored.vectors(), axis=1).mean())
-    reader = {
+    usual = float(np.linalg.norm(table.vectors(), axis=1).mean())
+    return {
         "layers": READER_LAYERS,
         "attention_heads": READER_HEADS,
         "epsilon": _EPSILON,
         "usual_length": usual,
     }
-    about = {"identity": API_IDENTITY, "words": len(most), "reader": reader}
-    (folder / "model.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
 
 
 def main() -> None:
-    """Write both."""
+    """Write all three."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("learned", type=Path)
     parser.add_argument("encoder", type=Path)
@@ -116,6 +129,7 @@ def main() -> None:
     arguments = parser.parse_args()
     write_encoder(arguments.learned, arguments.encoder, arguments.out / "encoder")
     write_apis(arguments.learned, arguments.out, arguments.out / "apis")
+    write_code(arguments.learned, arguments.out, arguments.out / "code")
 
 
 if __name__ == "__main__":

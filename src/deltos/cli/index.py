@@ -40,7 +40,9 @@ def _index(arguments: argparse.Namespace) -> int:
             return _tell_queued(index, job, as_json=arguments.json)
         report = index.index(progress=bar, force=arguments.force)
         seconds = time.monotonic() - started
-        notes = index.catch_up(progress=bar, again=arguments.force)
+        notes = [*index.catch_up(progress=bar, again=arguments.force)]
+        if app.config.searches_by_meaning:
+            notes += _read_chunks(index, bar)
         bar.clear()
         if arguments.json:
             print_json(_as_data(index, report, seconds))
@@ -48,6 +50,18 @@ def _index(arguments: argparse.Namespace) -> int:
             _print(index, report, seconds)
             print("\n".join([*notes, f"history: {index.store.meta(HISTORY_SUMMARY) or 'none (not a git repository)'}"]))
     return 0
+
+
+def _read_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
+    """Read what is compared by meaning, so that nobody has to wait for it; a note where there is too much of it."""
+    from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+
+    store = index.store.code
+    if store.readings_file() is None or near_chunks(store).read(store, bar):
+        return []
+    return [
+        f"meaning: {store.chunk_count():,} chunks are too many to be read as a whole; sums of their words are compared"
+    ]
 
 
 def _tell_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
 APIS_FOLDER = MODEL_FOLDER / "apis"  # words that mean something else to those who ask for an operation
-READER_FILE = APIS_FOLDER / "reader.npz"  # what reads such words together
+CODE_FOLDER = MODEL_FOLDER / "code"
+READER_FILE = "reader.npz"  # in each of them: what reads words together
 ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # what reads texts and questions as a whole
 
 

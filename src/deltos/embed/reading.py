@@ -10,7 +10,7 @@ import numpy as np
 from deltos.embed.inner_encoder import shared_encoder
 from deltos.embed.static import api_model, shared_model
 from deltos.embed.transformer import unit
-from deltos.embed.words_reader import api_words_reader
+from deltos.embed.words_reader import api_words_reader, code_words_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
     from deltos.embed.static import StaticModel
 
-_VERSION = "deltos-reading-2"
+_VERSION = "deltos-reading-3"
 # How long the sum of words is beside what is read as a whole, chosen by what finds most on open questions.
-_WORDS_OF_APIS, _WORDS_OF_MEMORY = 0.5, 0.5
+_WORDS_OF_APIS, _WORDS_OF_MEMORY, _WORDS_OF_CODE = 0.5, 0.5, 1.0
 
 
 class TextReader(Protocol):
@@ -56,6 +56,11 @@ class ReadingModel:
         self._encoder = encoder
         self._words_length = np.float32(words_length)
         self._answers_words = answers_words
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        return self._reader.dimensions + self.table.dimensions
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Unit vectors; zeros for a text without a known word."""
@@ -126,5 +131,18 @@ def memory_reading_model() -> ReadingModel:
         shared_encoder(),
         shared_encoder(),
         words_length=_WORDS_OF_MEMORY,
+        answers_words=False,
+    )
+
+
+@cache
+def code_reading_model() -> ReadingModel:
+    """For pieces of code."""
+    return ReadingModel(
+        "code",
+        shared_model(),
+        code_words_reader(),
+        shared_encoder(),
+        words_length=_WORDS_OF_CODE,
         answers_words=False,
     )

@@ -1,7 +1,8 @@
-"""What an operation's words say together: a transformer of two layers over the vectors of words.
+"""What the words of an operation, or of a piece of code, say together: a transformer of two layers over the vectors of
+words.
 
-It stands in for the encoder, whose vectors it has learned to make, at a thirtieth of the cost: operations come in
-thousands, and are all written alike.
+It stands in for the encoder, whose vectors it has learned to make, at a tenth of the cost and less: operations and
+pieces of code come in thousands.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltos.embed.identity import APIS_FOLDER, READER_FILE
-from deltos.embed.static import StaticModel, api_model
+from deltos.embed.identity import APIS_FOLDER, CODE_FOLDER, READER_FILE
+from deltos.embed.static import StaticModel, api_model, shared_model
 from deltos.embed.transformer import Shape, Transformer, read_weights, unit
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from deltos.embed.protocol import TextToEmbed, Vectors
-
-MOST_WORDS = 40  # different ones, the first of a text
 
 
 class _WordRows:
@@ -40,7 +39,7 @@ class _WordRows:
 
 
 class WordsReader:
-    """Turns texts about operations into unit vectors among those of the encoder."""
+    """Turns texts of one kind into unit vectors among those of the encoder."""
 
     def __init__(self, table: StaticModel, transformer: Transformer, heads: dict[str, Vectors]) -> None:
         self._table = table
@@ -48,10 +47,10 @@ class WordsReader:
         self._heads = heads
 
     @classmethod
-    def load(cls, table: StaticModel, folder: Path = APIS_FOLDER) -> WordsReader:
+    def load(cls, table: StaticModel, folder: Path) -> WordsReader:
         """Open the files that training wrote."""
         about = json.loads((folder / "model.json").read_text("utf-8"))["reader"]
-        weights = read_weights(folder / READER_FILE.name)
+        weights = read_weights(folder / READER_FILE)
         heads = {name: weights.pop(name) for name in ("sum", "sum.bias", "read", "read.bias")}
         shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], len(weights["places"]))
         return cls(table, Transformer(shape, _WordRows(table, about["usual_length"]), weights), heads)
@@ -63,7 +62,8 @@ class WordsReader:
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Unit vectors of texts; zeros for those without a known word."""
-        rows = [self._table.numbers_of(passage.words)[:MOST_WORDS] for passage in passages]
+        most = self._transformer.shape.positions  # of the different words, the first
+        rows = [self._table.numbers_of(passage.words)[:most] for passage in passages]
         found = np.zeros((len(rows), self.dimensions), np.float32)
         if known := [place for place, row in enumerate(rows) if row]:
             sums = self._table.texts([passages[place] for place in known])
@@ -76,4 +76,10 @@ class WordsReader:
 @cache
 def api_words_reader() -> WordsReader:
     """That for operations and schemas of APIs, opened once per process."""
-    return WordsReader.load(api_model())
+    return WordsReader.load(api_model(), APIS_FOLDER)
+
+
+@cache
+def code_words_reader() -> WordsReader:
+    """That for pieces of code, opened once per process."""
+    return WordsReader.load(shared_model(), CODE_FOLDER)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from deltos.store.version import Version
 
@@ -179,6 +180,9 @@ class Code(Protocol):
 
     def vector_numbers(self, model: str) -> list[int]:
         """The numbers of all vectors of a model."""
+
+    def readings_file(self) -> Path | None:
+        """Where what was read of chunks may be kept, and goes with the project; None where there is no such place."""
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

@@ -13,7 +13,15 @@ from deltos.store.code import ChunkVectors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.store.code import ChunkRecord, FileWords
+    from deltos.store.code import ChunkRecord, CodeChunkWords, FileWords
+
+_HEAD_WORDS_TO_READ = 16
+
+
+def words_to_read(file: FileWords, chunk: CodeChunkWords) -> str:
+    """The words of a chunk that are read together, the most telling first: only so many are."""
+    head = " ".join(file.head.split()[:_HEAD_WORDS_TO_READ])
+    return f"{chunk.symbol} {chunk.doc} {file.stem} {file.folders} {head} {chunk.body}"
 
 
 def vectors_of(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVectors:

@@ -6,13 +6,14 @@ Vectors are stored per file while it is indexed; what was written since the last
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from deltos.domains.code.reading import MOST_CHUNKS, ReadChunks, WrittenFile, read_question
 from deltos.domains.code.usual import usual_of
 from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, products
 from deltos.embed.static import shared_model
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.usual import Usual
     from deltos.embed.protocol import Vectors
+    from deltos.progress import Progress
     from deltos.store.code import Code, FileVectors
 
 # Where there are more chunks, all are compared in the strongest dimensions first, and only the best of them in all.
@@ -172,17 +174,58 @@ class NearChunks:
     def __init__(self) -> None:
         self._rows: RowsInStep[_ChunkRows] = RowsInStep()
         self._spans: tuple[_ChunkRows | None, Mapping[int, slice]] = None, {}
+        self._read = ReadChunks()
+        self._read_rows: tuple[_ChunkRows | None, _ChunkRows | None] = None, None
 
-    def similarities(self, store: Code, terms: Sequence[str]) -> ChunkSimilarities | None:
-        """How near each chunk is to the words of a question; None where the model knows none of them."""
-        model, vector = shared_model(), vector_of(" ".join(terms))
-        rows = self._rows.refreshed(
+    def similarities(self, store: Code, terms: Sequence[str], question: str = "") -> ChunkSimilarities | None:
+        """How near each chunk is to the words of a question; None where the model knows none of them. With the question
+        itself, it is compared with what was read of the chunks, once all are read."""
+        vector = vector_of(" ".join(terms))
+        rows = self._rows_now(store)
+        if not len(rows) or not vector.any():
+            return None
+        if question and (read := self._read_of(rows, store)) is not None:
+            return ChunkSimilarities(read, self._spans_of(rows), read_question(question, " ".join(terms)))
+        return ChunkSimilarities(rows, self._spans_of(rows), vector)
+
+    def read(self, store: Code, progress: Progress) -> bool:
+        """Read all chunks now; whether there are few enough."""
+        rows = self._rows_now(store)
+        if len(rows) > MOST_CHUNKS:
+            return False
+        if len(rows):
+            self._read.read(self._files_of(rows), store, progress)
+        return True
+
+    def _rows_now(self, store: Code) -> _ChunkRows:
+        model = shared_model()
+        return self._rows.refreshed(
             lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
             lambda: store.vector_count(model.identity),
             lambda: store.vector_numbers(model.identity),
             store.version(),
         )
-        return ChunkSimilarities(rows, self._spans_of(rows), vector) if len(rows) and vector.any() else None
+
+    def _read_of(self, rows: _ChunkRows, store: Code) -> _ChunkRows | None:
+        """The same rows with the vectors of what was read."""
+        known, read = self._read_rows
+        if known is rows:
+            return read
+        vectors = self._read.of(self._files_of(rows), store)
+        if vectors is None:
+            return None
+        coarse = np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS])
+        read = replace(rows, vectors=vectors, lengths=lengths_of(vectors), coarse=coarse)
+        self._read_rows = rows, read
+        return read
+
+    def _files_of(self, rows: _ChunkRows) -> list[WrittenFile]:
+        """The files in the order of the rows."""
+        spans = self._spans_of(rows).items()
+        return [
+            WrittenFile(int(rows.numbers[at.start]), file_id, int(rows.chunk_ids[at.start]), at.stop - at.start)
+            for file_id, at in spans
+        ]
 
     def _spans_of(self, rows: _ChunkRows) -> Mapping[int, slice]:
         known, spans = self._spans

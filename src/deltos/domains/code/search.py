@@ -417,7 +417,7 @@ class CodeSearch:
             store, history = project.store.code, project.store.history
             evidence = Evidence(history=history)
             if self._by_meaning and not is_named:
-                evidence = _evidence_by_meaning(store, history, query)
+                evidence = _evidence_by_meaning(store, history, query, is_alone=not others)
             found.append(Corpus(store, replace(evidence, imports=project.store.graph)))
         return found
 
@@ -631,11 +631,15 @@ def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, 
     return _evidence_by_meaning(store, history, query)
 
 
-def _evidence_by_meaning(store: Code, history: FileHistory | None, query: CodeQuery) -> Evidence:
+def _evidence_by_meaning(
+    store: Code, history: FileHistory | None, query: CodeQuery, *, is_alone: bool = False
+) -> Evidence:
+    """What is near in meaning; of one project alone as it was read, of several as sums of words, which compare."""
     from deltos.domains.code.commits import commits_like  # deferred: numpy and the model take a while to open
     from deltos.domains.code.near import near_chunks
 
-    near = near_chunks(store).similarities(store, query.terms)
+    question = (query.in_english or query.text) if is_alone else ""
+    near = near_chunks(store).similarities(store, query.terms, question)
     return Evidence(near, history, commits_like(history, query.terms) if history else None)
 
 

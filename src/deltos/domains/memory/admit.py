@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.commands import Effect, effect_of, is_measurement, work_of
+from deltos.domains.memory.commands import Effect, asks_for_version, effect_of, is_measurement, work_of
 from deltos.domains.memory.events import Action, Event, Happening, Outcome, ToolUse
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, prose_lines, split_sentences
 from deltos.domains.memory.model import Draft
@@ -38,6 +38,7 @@ APPROVED_PLAN = "Plan that the user approved:"
 MEASURED = "Measured with "  # how what a command measured begins
 _FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
 _DONE_CHARACTERS = 2_000
+_VERSION_CHARACTERS = 200
 _DID = (
     r"(?i)\b(?:freed|created|deleted|removed|updated|imported|inserted|migrated|rotated|renewed|published|uploaded|exported|"
     r"copied|moved|applied|restored|backfilled|purged|archived|wrote|written)\b"
@@ -63,6 +64,7 @@ _FINDING = (
 # A number, a name as code has them, or something in quotes: a sentence without mostly says that work is done.
 _STATED = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„]|[\s(]['‘]\w"
 _FEWEST_STATED_WORDS = 8
+_LONG_STATEMENT_WORDS = 16  # "done, and all tests pass" is shorter; who says so much tells something
 _BETWEEN_SENTENCES = r"(?<=[.!?])\s+|\n+|(?<=[。！？])"
 _LINES_CHANGED = r" ?\d{1,9} files? changed\b"
 _STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
@@ -338,7 +340,7 @@ def _answer(text: str) -> Draft | None:
         return Draft("\n".join(shown), judgement.kind, "agent", score=_score_of(judgement))
     if steps := _steps(text):
         return Draft(_cut("\n".join(steps), _PROMPT_CHARACTERS), NOTE, "agent", score=_score_of(judgement))
-    stated = telling or [s for s in said if re.search(_STATED, s) and count_words(s) >= _FEWEST_STATED_WORDS]
+    stated = telling or [s for s in said if _states(s)]
     if not stated:
         return None
     explains = any(re.search(_FINDING, sentence) for sentence in telling)
@@ -346,6 +348,14 @@ def _answer(text: str) -> Draft | None:
     kind = "finding" if explains else NOTE
     shown = said if is_short else stated[:_SENTENCES]
     return Draft("\n".join(shown), kind, "agent", score=None if explains else _score_of(judgement))
+
+
+def _states(sentence: str) -> bool:
+    """Whether a sentence of an agent says more than that work is done."""
+    words = count_words(sentence)
+    return words >= _LONG_STATEMENT_WORDS or (
+        words >= _FEWEST_STATED_WORDS and re.search(_STATED, sentence) is not None
+    )
 
 
 def _steps(text: str) -> list[str]:
@@ -441,12 +451,19 @@ def _command(tool: ToolUse) -> Draft | None:
         return Draft(f"{MEASURED}{command}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}", kind="finding")
     if tool.outcome is Outcome.FAILED and effect is not Effect.LOOKS:
         return Draft(f"{command} failed:\n{error_excerpt(tool.output)}".rstrip(": \n"), kind="error")
+    if tool.outcome is Outcome.WORKED and asks_for_version(tool.subject) and _is_version(tool.output):
+        return Draft(f"Ran {command}\n{tool.output.strip()}", kind=NOTE)
     if tool.outcome is Outcome.WORKED and (effect is Effect.CHANGES or _has_done(tool, effect)):
         return Draft(
             f"Ran {command}\n{_printed(tool)}".strip(),
             kind="change",
         )
     return None
+
+
+def _is_version(output: str) -> bool:
+    """Whether a program told its version, and little else."""
+    return len(output.strip()) <= _VERSION_CHARACTERS and re.search(r"\d\.\d", output) is not None
 
 
 def _has_done(tool: ToolUse, effect: Effect) -> bool:

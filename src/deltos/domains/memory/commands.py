@@ -73,6 +73,8 @@ _CHANGING_SECOND = {
     "rails": "generate destroy",
     "npx": "prisma",
 }
+# What these second words do, whatever the program: package managers come in any number.
+_CHANGING_ANYWHERE = frozenset("install uninstall upgrade reinstall".split())
 # What the third word asks a code forge to change; its other requests only look.
 _LOOKING_THIRD = {("docker", "compose"): "ps logs config images top ls version"}
 _CHANGING_THIRD = {
@@ -99,6 +101,7 @@ _MEASURING = frozenset(
 )
 _MEASURING_SECOND = {"cargo": "bench criterion flamegraph", "perf": "stat report", "vitest": "bench", "mix": "bench"}
 _MEASURING_OPTIONS = ("-bench", "--bench", "--benchmark", "--benchmark-only")
+_VERSION_OPTIONS = ("--version", "-version", "-V", "version")
 _SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
 _PIPE = r"(?<!\|)\|(?!\|)"
 _ASSIGNMENT = r"^\w+=\S*$"
@@ -152,6 +155,12 @@ def work_of(command: str) -> str:
     if "git commit" in programs_of(essence):
         return "git commit"
     return " ".join(word for word in essence.split() if not word.startswith("-"))
+
+
+def asks_for_version(command: str) -> bool:
+    """Whether a command does nothing but ask a program which version it is."""
+    words = _bare_words(command.split())
+    return len(words) > 1 and words[-1] in _VERSION_OPTIONS and not re.search(_SEPARATOR, command)
 
 
 def effect_of(command: str) -> Effect:
@@ -260,7 +269,7 @@ def _effect_of_part(words: list[str]) -> Effect:
         return Effect.CHANGES
     if program in _LOOKING:
         return Effect.LOOKS
-    return Effect.TRIES
+    return Effect.CHANGES if second in _CHANGING_ANYWHERE else Effect.TRIES
 
 
 def _effect_in_cloud(words: list[str]) -> Effect | None:

@@ -17,14 +17,18 @@ _MIN_JACCARD = 0.8
 # Some stop words reverse a statement: without them "do not use X" would equal "use X".
 _UNTELLING = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
 _COMPARED_CHARACTERS = 4_000
+_CHANGE = "change"
 
 
 def find_duplicate(
     text: str, kind: str, recent: Iterable[Observation]
 ) -> tuple[Observation, Literal["older", "newer"]] | None:
-    """The recent observation that says the same, and which of the two texts says all of it."""
+    """The recent observation that says the same, and which of the two texts says all of it. Of changes every letter
+    counts: what corrects `Cache` to `cache` is not what was there before."""
     new = _Outline(text)
     for observation in recent:
+        if kind == _CHANGE and observation.text.strip() != text.strip():
+            continue
         if observation.kind == kind and (fuller := new.compare(_Outline(observation.text))):
             return observation, fuller
     return None

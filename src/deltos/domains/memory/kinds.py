@@ -26,6 +26,7 @@ _FEW_SENTENCES = 4  # in a text of so many, every sentence is the context of the
 _CJK_PER_WORD = 2
 
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
+_GERMAN_MONTHS = ("jan", "feb", "mär", "apr", "mai", "jun", "jul", "aug", "sep", "okt", "nov", "dez")
 _SENTENCE_END = r"[.!?。！？…]"
 _TOKEN = r"[\w$'+#/%-]+|[^\w\s]"  # noqa: S105 - a pattern
 _QUOTE_MARK = "$QUOTE"
@@ -352,7 +353,8 @@ def _ends_sentence(line: str, start: int, at: int) -> bool:
         return after == " "
     is_list_number = line[at - 1 : at].isdigit() and at - start < 4
     abbreviated = line[max(0, at - 3) : at].lower() in ("e.g", "i.e", "z.b", " ca")
-    return not (mark == "." and (at - start < 2 or is_list_number or abbreviated))
+    is_date = line[at - 1 : at].isdigit() and line[at + 2 : at + 5].lower() in _GERMAN_MONTHS
+    return not (mark == "." and (at - start < 2 or is_list_number or abbreviated or is_date))
 
 
 def _features(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:

@@ -25,6 +25,7 @@ from deltos.store.postgres.words import WordChanges, WordIndex, WordKind, read_w
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from deltos.store.code import Code
     from deltos.store.postgres.database import Connection
@@ -250,6 +251,9 @@ class PostgresCode:
     def vector_numbers(self, model: str) -> list[int]:
         sql = "SELECT number FROM chunk_vectors WHERE project = %s AND model = %s ORDER BY number"
         return [row[0] for row in self._tables.query(sql, (self._tables.key, model))]
+
+    def readings_file(self) -> Path | None:
+        return None
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

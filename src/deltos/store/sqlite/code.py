@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from deltos.store.code import Code
     from deltos.store.version import Version
@@ -217,6 +218,9 @@ class SqliteCode:
     def vector_numbers(self, model: str) -> list[int]:
         rows = self._database.read().execute("SELECT number FROM chunk_vectors WHERE model = ?", (model,))
         return [row[0] for row in rows]
+
+    def readings_file(self) -> Path | None:
+        return self._database.path.with_name(f"{self._database.path.name}-readings")
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

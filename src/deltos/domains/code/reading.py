@@ -1,0 +1,195 @@
+"""Chunks read as a whole, behind the index: a reader in the wheel puts their words together, as sums of words cannot.
+
+It takes some milliseconds a chunk, so a project is read in the background once it is asked about, or by `deltos index`;
+until then, and where there are too many chunks, sums of words are compared alone. What was read is known by its words:
+only what changed is read again. A file beside the index keeps it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+import zipfile
+import zlib
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from deltos.domains.code.embedding import words_to_read
+from deltos.embed.protocol import TextToEmbed
+from deltos.embed.reading import code_reading_model
+from deltos.embed.rows import quantised
+from deltos.progress import Silent
+from deltos.store.private import open_private
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from deltos.embed.protocol import Vectors
+    from deltos.progress import Progress
+    from deltos.store.code import Code, CodeChunkWords, FileWords
+
+    Int8: TypeAlias = npt.NDArray[np.int8]
+
+logger = logging.getLogger(__name__)
+
+MOST_CHUNKS = 12_000  # two minutes of one slow core, once
+_WORDS_AT_ONCE = 2_000  # chunks whose words one query brings
+_CHUNKS_AT_ONCE = 32
+_SAVED_AFTER = 2_000  # chunks that an end in between may cost
+_PATIENCE_SECONDS = 0.5  # of a question, where most is known already
+_MOSTLY_KNOWN = 0.8
+_KEY_BYTES = 8
+_DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
+_MOST_KEPT = 2 * MOST_CHUNKS  # what was changed since is among it
+
+
+class WrittenFile(NamedTuple):
+    """A file as it was indexed: the number of that write, and its chunks."""
+
+    number: int
+    file_id: int
+    first_chunk: int
+    chunk_count: int
+
+
+class ReadChunks:
+    """What was read of one project's chunks. Any thread may ask; one at a time reads, and that one asks no store."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._known: dict[bytes, Int8] | None = None  # by what was read
+        self._of_files: dict[int, Int8] = {}  # by the number of the write
+        self._thread: threading.Thread | None = None
+
+    def of(self, files: Sequence[WrittenFile], store: Code) -> Int8 | None:
+        """The vectors of all chunks of some files, in their order; None while there is something to read, which is
+        begun."""
+        total = sum(file.chunk_count for file in files)
+        if total > MOST_CHUNKS:
+            return None
+        with self._guard:
+            missing = [file for file in files if file.number not in self._of_files]
+            if missing and (self._thread is None or not self._thread.is_alive()):
+                words = _words_of(missing, store)
+                self._thread = threading.Thread(
+                    target=self._read, args=(words, store.readings_file()), name="reading", daemon=True
+                )
+                self._thread.start()
+            thread = self._thread
+        if missing and thread and self._is_mostly_known(total, store):
+            thread.join(_PATIENCE_SECONDS)
+        return self._joined(files)
+
+    def read(self, files: Sequence[WrittenFile], store: Code, progress: Progress) -> None:
+        """Read what is not known yet."""
+        self._read(_words_of(files, store), store.readings_file(), progress)
+
+    def _is_mostly_known(self, total: int, store: Code) -> bool:
+        known = self._known
+        if known is None:
+            return (kept := store.readings_file()) is not None and kept.exists()
+        return len(known) >= _MOSTLY_KNOWN * total
+
+    def _joined(self, files: Sequence[WrittenFile]) -> Int8 | None:
+        found = [self._of_files.get(file.number) for file in files]
+        there = [vectors for vectors in found if vectors is not None]
+        if len(there) < len(found):
+            return None
+        if len(self._of_files) > len(files):  # others were indexed anew, or are gone
+            self._of_files = {file.number: vectors for file, vectors in zip(files, there, strict=True)}
+        return np.concatenate(there)
+
+    def _read(self, words: Mapping[int, list[str]], keep_in: Path | None, progress: Progress | None = None) -> None:
+        """Read the words of chunks, by the number of the write, and keep what is new."""
+        progress = progress or Silent()
+        known = _opened(keep_in) if self._known is None else self._known
+        self._known = known
+        keys = {number: [_key(text) for text in texts] for number, texts in words.items()}
+        texts = {key: text for number in words for key, text in zip(keys[number], words[number], strict=True)}
+        missing = [key for key in texts if key not in known]
+        for start in range(0, len(missing), _CHUNKS_AT_ONCE):
+            if progress.cancelled():
+                break
+            some = missing[start : start + _CHUNKS_AT_ONCE]
+            vectors = code_reading_model().texts([TextToEmbed("", texts[key]) for key in some])
+            known.update(zip(some, quantised(vectors), strict=True))
+            progress.report(start + len(some), len(missing), "chunks read")
+            if start // _SAVED_AFTER != (start + len(some)) // _SAVED_AFTER:
+                _save(keep_in, known)
+        for number, own in keys.items():
+            if all(key in known for key in own):
+                self._of_files[number] = np.array([known[key] for key in own], np.int8)
+        if missing:
+            _save(keep_in, known)
+
+
+def read_question(question: str, words: str) -> Vectors:
+    """The vector of a question as it is compared with chunks that are read."""
+    return code_reading_model().question(TextToEmbed(question, words))
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
+
+
+def _words_of(files: Sequence[WrittenFile], store: Code) -> dict[int, list[str]]:
+    """What is read of each chunk, by the number of the write; without files that are gone meanwhile."""
+    file_ids, chunk_ids = [file.file_id for file in files], [chunk for file in files for chunk in _chunks_of(file)]
+    about_files: dict[int, FileWords] = {}
+    about_chunks: dict[int, CodeChunkWords] = {}
+    for start in range(0, len(file_ids), _WORDS_AT_ONCE):
+        about_files |= store.file_words(file_ids[start : start + _WORDS_AT_ONCE])
+    for start in range(0, len(chunk_ids), _WORDS_AT_ONCE):
+        about_chunks |= store.chunk_words(chunk_ids[start : start + _WORDS_AT_ONCE])
+    return {
+        file.number: [words_to_read(about_files[file.file_id], about_chunks[chunk]) for chunk in _chunks_of(file)]
+        for file in files
+        if file.file_id in about_files and all(chunk in about_chunks for chunk in _chunks_of(file))
+    }
+
+
+def _chunks_of(file: WrittenFile) -> range:
+    return range(file.first_chunk, file.first_chunk + file.chunk_count)
+
+
+def _opened(path: Path | None) -> dict[bytes, Int8]:
+    """What a file keeps; nothing where there is none, where it is damaged, or where another reader wrote it."""
+    model = code_reading_model()
+    with suppress(*_DAMAGED):
+        if path is not None and path.exists():
+            with np.load(path, allow_pickle=False) as kept:
+                keys, vectors = kept["keys"], kept["vectors"]
+                is_whole = (vectors.dtype, vectors.shape) == (np.int8, (len(keys), model.dimensions))
+                if is_whole and str(kept["model"]) == model.identity:
+                    return dict(zip(map(bytes, keys), vectors, strict=True))
+    return {}
+
+
+def _save(path: Path | None, known: Mapping[bytes, Int8]) -> None:
+    """Keep what is known; what cannot be written is read again in the next process."""
+    if path is None or not known:
+        return
+    newest = dict(islice(known.items(), max(0, len(known) - _MOST_KEPT), None))
+    beside = path.with_name(f"{path.name}-{os.getpid()}-{threading.get_ident()}")
+    try:
+        with os.fdopen(open_private(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+            np.savez(
+                file,
+                allow_pickle=False,
+                model=np.array(code_reading_model().identity),
+                keys=np.array([np.frombuffer(key, np.uint8) for key in newest]),
+                vectors=np.array([*newest.values()], np.int8),
+            )
+        beside.replace(path)
+    except OSError as error:
+        logger.debug("what was read is not kept: %s", error)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)

@@ -1,0 +1,152 @@
+"""Chunks are read as a whole behind the index, once, and what was read is kept beside it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from deltos.app import App
+from deltos.config import Config, Embedding
+from deltos.domains.code import reading
+from deltos.domains.code.near import near_chunks
+from deltos.embed.words_reader import WordsReader
+from deltos.progress import Silent
+from deltos.store.sqlite.projects import SqliteProjects
+from tests.calling import Desk
+from tests.domains.code.asking import paths, search
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from deltos.embed.protocol import TextToEmbed, Vectors
+    from deltos.isolated.process import Workers
+    from deltos.store.code import Code
+
+PROJECT = {
+    "lost_keys.py": '"""Second chances."""\n\n\ndef mail_link(account):\n    """Send a one-time link that sets another password."""\n'
+    "    return send(account.address, sign(account.id, valid_minutes=30))\n",
+    "invoices.py": "def total(lines):\n    return sum(line.price * line.count for line in lines)\n",
+    "shutdown.py": "def drain(queue):\n    while queue:\n        queue.pop().finish()\n",
+}
+QUESTION = "somebody forgot their credentials and wants to get back in"
+
+
+class Reader:
+    """Counts what is read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts: list[str] = []
+        read = WordsReader.texts
+
+        def counting(reader: WordsReader, passages: Sequence[TextToEmbed]) -> Vectors:
+            self.texts += [passage.words for passage in passages]
+            return read(reader, passages)
+
+        monkeypatch.setattr(WordsReader, "texts", counting)
+
+
+def read_all(store: Code) -> bool:
+    """Wait until all is read, as `deltos index` does."""
+    return near_chunks(store).read(store, Silent())
+
+
+def test_a_project_is_read_once_and_by_the_next_process_not_again(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, root = Reader(monkeypatch), write_files(tmp_path / "project", PROJECT)
+    for _ in range(2):
+        with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+            index = app.domains.projects.at(root)
+            index.index()
+            assert read_all(index.store.code)
+            assert len(reader.texts) == 3
+            desk = Desk(app.tools(), root)
+            assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
+            kept = index.store.code.readings_file()
+            assert kept is not None
+            assert kept.stat().st_mode & 0o077 == 0
+    assert len(reader.texts) == 3
+
+
+def test_only_what_changed_is_read_again(desk: Desk, app: App, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(project, PROJECT)
+    search(desk, QUESTION)
+    store = app.domains.projects.at(project).store.code
+    read_all(store)
+    reader = Reader(monkeypatch)
+    write_files(project, {"invoices.py": "def vat(lines):\n    return sum(lines) * 0.19\n"})
+    search(desk, "tax on a sum")
+    read_all(store)
+    (text,) = reader.texts
+    assert text.startswith("vat")
+
+
+def test_questions_do_not_wait_for_it_and_profit_once_it_is_done(desk: Desk, app: App, project: Path) -> None:
+    write_files(project, PROJECT)
+    assert paths(search(desk, QUESTION))  # by sums of words, at once
+    store = app.domains.projects.at(project).store.code
+    near = near_chunks(store)
+    read_all(store)
+    by_words, as_read = near.similarities(store, ("password",)), near.similarities(store, ("password",), QUESTION)
+    assert by_words is not None
+    assert as_read is not None
+    assert by_words.nearest != as_read.nearest
+    assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
+
+
+def test_a_project_that_is_too_large_is_compared_by_sums_of_words(
+    desk: Desk, app: App, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MOST_CHUNKS", 2)
+    monkeypatch.setattr("deltos.domains.code.near.MOST_CHUNKS", 2)
+    reader = Reader(monkeypatch)
+    write_files(project, PROJECT)
+    assert paths(search(desk, QUESTION))
+    assert not read_all(app.domains.projects.at(project).store.code)
+    assert not reader.texts
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nonsense", b"\x93NUMPY\x01\x00v\x00{'descr': 'O'}"])
+def test_a_damaged_file_of_readings_is_read_anew(desk: Desk, app: App, project: Path, content: bytes) -> None:
+    write_files(project, PROJECT)
+    search(desk, "queue")
+    store = app.domains.projects.at(project).store.code
+    kept = store.readings_file()
+    assert kept is not None
+    kept.write_bytes(content)
+    assert read_all(store)
+    assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
+
+
+def test_readings_of_another_model_are_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "readings"
+    with path.open("wb") as file:
+        np.savez(file, model=np.array("other"), keys=np.zeros((1, 8), np.uint8), vectors=np.ones((1, 512), np.int8))
+    assert reading._opened(path) == {}
+
+
+def test_nothing_is_read_where_meaning_is_off(
+    tmp_path: Path, workers: Workers, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reader(monkeypatch)
+    with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
+        search(Desk(app.tools(), project), "where is a value forgotten")
+    assert not reader.texts
+
+
+def test_readings_go_with_the_index(tmp_path: Path, workers: Workers) -> None:
+    root = write_files(tmp_path / "project", PROJECT)
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+        index = app.domains.projects.at(root)
+        index.index()
+        read_all(index.store.code)
+        kept = index.store.code.readings_file()
+        assert kept is not None
+        assert kept.exists()
+    SqliteProjects(tmp_path / "home").remove(root)
+    assert not kept.exists()
