@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     import argparse
 
     from deltos.cli.command import Subparsers
+    from deltos.progress import Progress
     from deltos.store.jobs import JobRow
     from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.sync import SyncReport
 
 _TOO_LARGE = "too large"
 _SHOWN_PATHS = 5
+_READING_SECONDS = 10.0
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -53,15 +55,37 @@ def _index(arguments: argparse.Namespace) -> int:
 
 
 def _read_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
-    """Read what is compared by meaning, so that nobody has to wait for it; a note where there is too much of it."""
+    """Read what is compared by meaning, for some seconds: of small projects all; a note where something is left."""
     from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+    from deltos.domains.code.reading import MOST_CHUNKS
 
     store = index.store.code
-    if store.readings_file() is None or near_chunks(store).read(store, bar):
+    if store.readings_file() is None:
         return []
-    return [
-        f"meaning: {store.chunk_count():,} chunks are too many to be read as a whole; sums of their words are compared"
-    ]
+    read, total = near_chunks(store).read(store, _ForSeconds(bar, _READING_SECONDS))
+    if total > MOST_CHUNKS:
+        return [f"meaning: {total:,} chunks are too many to be read as a whole; sums of their words are compared"]
+    if read < total:
+        return [
+            f"meaning: {read:,} of {total:,} chunks are read as a whole; a server reads the rest when it is asked"
+        ]
+    return []
+
+
+class _ForSeconds:
+    """Tells how far work is, and ends it after a while."""
+
+    def __init__(self, told: Progress, seconds: float) -> None:
+        self._told = told
+        self._until = time.monotonic() + seconds
+
+    def report(self, done: int, total: int, what: str) -> None:
+        """Pass it on."""
+        self._told.report(done, total, what)
+
+    def cancelled(self) -> bool:
+        """Whether the time is over, or somebody wants it to end."""
+        return time.monotonic() > self._until or self._told.cancelled()
 
 
 def _tell_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:

@@ -52,7 +52,8 @@ class Reader:
 
 def read_all(store: Code) -> bool:
     """Wait until all is read, as `deltos index` does."""
-    return near_chunks(store).read(store, Silent())
+    read, total = near_chunks(store).read(store, Silent())
+    return 0 < read == total
 
 
 def test_a_project_is_read_once_and_by_the_next_process_not_again(

@@ -188,14 +188,11 @@ class NearChunks:
             return ChunkSimilarities(read, self._spans_of(rows), read_question(question, " ".join(terms)))
         return ChunkSimilarities(rows, self._spans_of(rows), vector)
 
-    def read(self, store: Code, progress: Progress) -> bool:
-        """Read all chunks now; whether there are few enough."""
+    def read(self, store: Code, progress: Progress) -> tuple[int, int]:
+        """Read chunks now, until that is cancelled: how many are read then, of how many. Of too many none is."""
         rows = self._rows_now(store)
-        if len(rows) > MOST_CHUNKS:
-            return False
-        if len(rows):
-            self._read.read(self._files_of(rows), store, progress)
-        return True
+        is_read = 0 < len(rows) <= MOST_CHUNKS
+        return self._read.read(self._files_of(rows), store, progress) if is_read else 0, len(rows)
 
     def _rows_now(self, store: Code) -> _ChunkRows:
         model = shared_model()

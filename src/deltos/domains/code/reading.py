@@ -1,8 +1,8 @@
 """Chunks read as a whole, behind the index: a reader in the wheel puts their words together, as sums of words cannot.
 
-It takes some milliseconds a chunk, so a project is read in the background once it is asked about, or by `deltos index`;
-until then, and where there are too many chunks, sums of words are compared alone. What was read is known by its words:
-only what changed is read again. A file beside the index keeps it.
+It takes some milliseconds a chunk, so a project is read in the background once it is asked about, a little of it by
+`deltos index`. Until all is read, and where there are too many chunks, sums of words are compared alone. What was read
+is known by its words: only what changed is read again. A file beside the index keeps it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_CHUNKS = 12_000  # two minutes of one slow core, once
+MOST_CHUNKS = 20_000  # three minutes of one slow core, once
 _WORDS_AT_ONCE = 2_000  # chunks whose words one query brings
 _CHUNKS_AT_ONCE = 32
 _SAVED_AFTER = 2_000  # chunks that an end in between may cost
@@ -88,9 +88,10 @@ class ReadChunks:
             thread.join(_PATIENCE_SECONDS)
         return self._joined(files)
 
-    def read(self, files: Sequence[WrittenFile], store: Code, progress: Progress) -> None:
-        """Read what is not known yet."""
+    def read(self, files: Sequence[WrittenFile], store: Code, progress: Progress) -> int:
+        """Read what is not known yet, until that is cancelled; how many chunks are read then."""
         self._read(_words_of(files, store), store.readings_file(), progress)
+        return sum(file.chunk_count for file in files if file.number in self._of_files)
 
     def _is_mostly_known(self, total: int, store: Code) -> bool:
         known = self._known
