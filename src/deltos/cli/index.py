@@ -66,9 +66,7 @@ def _read_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
     if total > MOST_CHUNKS:
         return [f"meaning: {total:,} chunks are too many to be read as a whole; sums of their words are compared"]
     if read < total:
-        return [
-            f"meaning: {read:,} of {total:,} chunks are read as a whole; a server reads the rest when it is asked"
-        ]
+        return [f"meaning: {read:,} of {total:,} chunks are read as a whole; a server reads the rest when it is asked"]
     return []
 
 
