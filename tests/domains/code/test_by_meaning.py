@@ -132,3 +132,13 @@ def test_without_a_model_no_vectors_are_made_and_those_there_are_stay_whole(tmp_
         commit(root, "Be patient", {"src/bucket.py": LIMIT}, day=2)
         assert vector_counts(app, root) == (2, 2)
         assert paths(search(Desk(app.tools(), root), "authentication of credentials")) == []
+
+
+def test_what_has_no_name_is_told_by_a_line_that_says_something(desk: Desk, project: Path) -> None:
+    states = "const (\n\tWaiting = iota\n\tDelivered\n)\n"
+    settings = '{\n  "carriers": ["north", "south"],\n  "cutoff": "18:30"\n}\n'
+    write_files(project, {"src/login.py": LOGIN, "track/status.go": f"package track\n\n{states}", "hub.json": settings})
+    text = desk.call("search_code", query="which companies bring parcels", concise=True).text
+    assert text
+    assert " — {" not in text
+    assert " — const (" not in text

@@ -26,6 +26,7 @@ _LEAST_ANSWER = 30  # characters of a line in which what answers says more than 
 _UNNAMED_CHARACTERS = 500  # shown where nothing is defined
 _DOC_LINES = 4  # looked at for the first sentence
 _ABOVE_LINES = 12  # comments and decorators that are shown with a definition
+_FEWEST_LETTERS = 6  # of a line that stands for what has no name
 _JOINT = " — "
 _RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that say nothing
 _ATTRIBUTES = ("@", "#[")
@@ -193,7 +194,10 @@ def answering_line(hit: CodeHit, query: CodeQuery) -> int:
     best = max(worth)
     if best:
         return worth.index(best)
-    return next((number for number in range(start, end) if lines[number].strip()), start)
+    written = [number for number in range(start, end) if lines[number].strip()]
+    # A brace or `const (` opens what nothing names, and tells nothing of it.
+    telling = [] if hit.symbol else [each for each in written if sum(map(str.isalpha, lines[each])) >= _FEWEST_LETTERS]
+    return next(iter((*telling, *written)), start)
 
 
 def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
