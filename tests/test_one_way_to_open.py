@@ -22,6 +22,7 @@ OWN = {
     "clones/fetching.py": "the data folder",
     "clones/shelf.py": "the data folder",
     "config.py": "the data folder",
+    "domains/code/reading.py": "the data folder",
     "domains/code/scope.py": "names of folders for a hint",
     "domains/memory/glossary.py": "came with us: the table of words",
     "domains/docs/background.py": "an origin, not a file",
