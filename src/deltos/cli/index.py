@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
+from deltos.domains.code.embedding import is_read, unread_note
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.jobs import SET_ASIDE
 from deltos.text.counts import counted
@@ -57,14 +58,13 @@ def _index(arguments: argparse.Namespace) -> int:
 def _read_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
     """Read what is compared by meaning, for some seconds: of small projects all; a note where something is left."""
     from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
-    from deltos.domains.code.reading import MOST_CHUNKS
 
     store = index.store.code
     if store.readings_file() is None:
         return []
     read, total = near_chunks(store).read(store, _ForSeconds(bar, _READING_SECONDS))
-    if total > MOST_CHUNKS:
-        return [f"meaning: {total:,} chunks are too many to be read as a whole; sums of their words are compared"]
+    if not is_read(total):
+        return [f"meaning: {unread_note(total)}"]
     if read < total:
         return [f"meaning: {read:,} of {total:,} chunks are read as a whole; a server reads the rest when it is asked"]
     return []

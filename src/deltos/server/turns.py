@@ -31,11 +31,13 @@ class Turns:
         ticket = object()
         with self._changed:
             self._waiting.append(ticket)
-            while self._waiting[0] is not ticket or self._left() > 0:
-                self._changed.wait(self._left() if self._waiting[0] is ticket else None)
-            self._waiting.popleft()
-            self._latest, self._since = ticket, time.monotonic()
-            self._changed.notify_all()  # whoever is first now has to know how long to wait
+            try:
+                while self._waiting[0] is not ticket or self._left() > 0:
+                    self._changed.wait(self._left() if self._waiting[0] is ticket else None)
+                self._latest, self._since = ticket, time.monotonic()
+            finally:
+                self._waiting.remove(ticket)
+                self._changed.notify_all()  # whoever is first now has to know how long to wait
         try:
             yield
         finally:

@@ -10,7 +10,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config, Embedding
-from deltos.domains.code import reading
+from deltos.domains.code import embedding, reading
 from deltos.domains.code.near import near_chunks
 from deltos.embed.words_reader import WordsReader
 from deltos.progress import Silent
@@ -103,11 +103,12 @@ def test_questions_do_not_wait_for_it_and_profit_once_it_is_done(desk: Desk, app
 def test_a_project_that_is_too_large_is_compared_by_sums_of_words(
     desk: Desk, app: App, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_CHUNKS", 2)
-    monkeypatch.setattr("deltos.domains.code.near.MOST_CHUNKS", 2)
+    monkeypatch.setattr(embedding, "MOST_CHUNKS_READ", 2)
     reader = Reader(monkeypatch)
     write_files(project, PROJECT)
     assert paths(search(desk, QUESTION))
+    (note,) = desk.data("index_repository")["notes"]
+    assert "chunks are too many to be read as a whole (limit 2): by meaning, words are compared" in note
     assert not read_all(app.domains.projects.at(project).store.code)
     assert not reader.texts
 

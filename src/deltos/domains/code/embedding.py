@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 
     from deltos.store.code import ChunkRecord, CodeChunkWords, FileWords
 
+MOST_CHUNKS_READ = 20_000  # of a project, as a whole: three minutes of one slow core, once
 _HEAD_WORDS_TO_READ = 16
+
+
+def is_read(chunks: int) -> bool:
+    """Whether a project of so many chunks is read as a whole."""
+    return chunks <= MOST_CHUNKS_READ
+
+
+def unread_note(chunks: int) -> str:
+    """What to know about a project that is too large to be read."""
+    limit = f"{MOST_CHUNKS_READ:,}"
+    return f"{chunks:,} chunks are too many to be read as a whole (limit {limit}): by meaning, words are compared"
 
 
 def words_to_read(file: FileWords, chunk: CodeChunkWords) -> str:

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from deltos.domains.code.reading import MOST_CHUNKS, ReadChunks, WrittenFile, read_question
+from deltos.domains.code.embedding import is_read
+from deltos.domains.code.reading import ReadChunks, WrittenFile, read_question
 from deltos.domains.code.usual import usual_of
 from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, products
 from deltos.embed.static import shared_model
@@ -184,15 +185,16 @@ class NearChunks:
         rows = self._rows_now(store)
         if not len(rows) or not vector.any():
             return None
-        if question and (read := self._read_of(rows, store)) is not None:
+        if question and is_read(len(rows)) and (read := self._read_of(rows, store)) is not None:
             return ChunkSimilarities(read, self._spans_of(rows), read_question(question, " ".join(terms)))
         return ChunkSimilarities(rows, self._spans_of(rows), vector)
 
     def read(self, store: Code, progress: Progress) -> tuple[int, int]:
         """Read chunks now, until that is cancelled: how many are read then, of how many. Of too many none is."""
         rows = self._rows_now(store)
-        is_read = 0 < len(rows) <= MOST_CHUNKS
-        return self._read.read(self._files_of(rows), store, progress) if is_read else 0, len(rows)
+        if not len(rows) or not is_read(len(rows)):
+            return 0, len(rows)
+        return self._read.read(self._files_of(rows), store, progress), len(rows)
 
     def _rows_now(self, store: Code) -> _ChunkRows:
         model = shared_model()

@@ -14,12 +14,11 @@ import threading
 import zipfile
 import zlib
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from deltos.domains.code.embedding import words_to_read
+from deltos.domains.code.embedding import MOST_CHUNKS_READ, words_to_read
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.reading import code_reading_model
 from deltos.embed.rows import quantised
@@ -40,15 +39,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_CHUNKS = 20_000  # three minutes of one slow core, once
 _WORDS_AT_ONCE = 2_000  # chunks whose words one query brings
 _CHUNKS_AT_ONCE = 32
-_SAVED_AFTER = 2_000  # chunks that an end in between may cost
 _PATIENCE_SECONDS = 0.5  # of a question, where most is known already
 _MOSTLY_KNOWN = 0.8
+# One in so many may be lost with the process, while it reads and after that: the file is written as a whole.
+_UNSAVED_MEANWHILE, _UNSAVED_AFTER = 4, 20
 _KEY_BYTES = 8
 _DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
-_MOST_KEPT = 2 * MOST_CHUNKS  # what was changed since is among it
+_MOST_KEPT = 2 * MOST_CHUNKS_READ  # with what stood there before
+_ONE_AT_A_TIME = threading.Lock()  # however many projects there are, one core reads
 
 
 class WrittenFile(NamedTuple):
@@ -66,51 +66,50 @@ class ReadChunks:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._known: dict[bytes, Int8] | None = None  # by what was read
-        self._of_files: dict[int, Int8] = {}  # by the number of the write
+        self._keys: dict[int, list[bytes]] = {}  # what there is to read in a file, by the number of the write
+        self._unsaved = 0
         self._thread: threading.Thread | None = None
 
     def of(self, files: Sequence[WrittenFile], store: Code) -> Int8 | None:
         """The vectors of all chunks of some files, in their order; None while there is something to read, which is
         begun."""
-        total = sum(file.chunk_count for file in files)
-        if total > MOST_CHUNKS:
-            return None
         with self._guard:
-            missing = [file for file in files if file.number not in self._of_files]
+            missing = [file for file in files if not self._is_read(file)]
             if missing and (self._thread is None or not self._thread.is_alive()):
                 words = _words_of(missing, store)
                 self._thread = threading.Thread(
-                    target=self._read, args=(words, store.readings_file()), name="reading", daemon=True
+                    target=self._read, args=(words, store.readings_file(), Silent()), name="reading", daemon=True
                 )
                 self._thread.start()
             thread = self._thread
-        if missing and thread and self._is_mostly_known(total, store):
+        if missing and thread and self._is_mostly_known(files, store):
             thread.join(_PATIENCE_SECONDS)
         return self._joined(files)
 
     def read(self, files: Sequence[WrittenFile], store: Code, progress: Progress) -> int:
         """Read what is not known yet, until that is cancelled; how many chunks are read then."""
         self._read(_words_of(files, store), store.readings_file(), progress)
-        return sum(file.chunk_count for file in files if file.number in self._of_files)
+        return sum(file.chunk_count for file in files if self._is_read(file))
 
-    def _is_mostly_known(self, total: int, store: Code) -> bool:
+    def _is_read(self, file: WrittenFile) -> bool:
+        keys, known = self._keys.get(file.number), self._known
+        return keys is not None and known is not None and all(key in known for key in keys)
+
+    def _is_mostly_known(self, files: Sequence[WrittenFile], store: Code) -> bool:
         known = self._known
         if known is None:
             return (kept := store.readings_file()) is not None and kept.exists()
-        return len(known) >= _MOSTLY_KNOWN * total
+        return len(known) >= _MOSTLY_KNOWN * sum(file.chunk_count for file in files)
 
     def _joined(self, files: Sequence[WrittenFile]) -> Int8 | None:
-        found = [self._of_files.get(file.number) for file in files]
-        there = [vectors for vectors in found if vectors is not None]
-        if len(there) < len(found):
+        known = self._known
+        if known is None or not all(map(self._is_read, files)):
             return None
-        if len(self._of_files) > len(files):  # others were indexed anew, or are gone
-            self._of_files = {file.number: vectors for file, vectors in zip(files, there, strict=True)}
-        return np.concatenate(there)
+        self._keys = {file.number: self._keys[file.number] for file in files}  # others were indexed anew, or are gone
+        return np.array([known[key] for keys in self._keys.values() for key in keys], np.int8)
 
-    def _read(self, words: Mapping[int, list[str]], keep_in: Path | None, progress: Progress | None = None) -> None:
+    def _read(self, words: Mapping[int, list[str]], keep_in: Path | None, progress: Progress) -> None:
         """Read the words of chunks, by the number of the write, and keep what is new."""
-        progress = progress or Silent()
         known = _opened(keep_in) if self._known is None else self._known
         self._known = known
         keys = {number: [_key(text) for text in texts] for number, texts in words.items()}
@@ -120,16 +119,24 @@ class ReadChunks:
             if progress.cancelled():
                 break
             some = missing[start : start + _CHUNKS_AT_ONCE]
-            vectors = code_reading_model().texts([TextToEmbed("", texts[key]) for key in some])
+            with _ONE_AT_A_TIME:
+                vectors = code_reading_model().texts([TextToEmbed("", texts[key]) for key in some])
             known.update(zip(some, quantised(vectors), strict=True))
             progress.report(start + len(some), len(missing), "chunks read")
-            if start // _SAVED_AFTER != (start + len(some)) // _SAVED_AFTER:
-                _save(keep_in, known)
-        for number, own in keys.items():
-            if all(key in known for key in own):
-                self._of_files[number] = np.array([known[key] for key in own], np.int8)
-        if missing:
+            self._unsaved += len(some)
+            self._keep(keep_in, _UNSAVED_MEANWHILE)
+        self._keep(keep_in, _UNSAVED_AFTER)
+        self._keys |= keys
+        if len(known) > _MOST_KEPT:
+            used = {key for own in self._keys.values() for key in own}
+            self._known = {key: vector for key, vector in known.items() if key in used}
+
+    def _keep(self, keep_in: Path | None, one_in: int) -> None:
+        """Write the file where that much is new."""
+        known = self._known
+        if known and self._unsaved and self._unsaved * one_in >= len(known):
             _save(keep_in, known)
+            self._unsaved = 0
 
 
 def read_question(question: str, words: str) -> Vectors:
@@ -178,16 +185,15 @@ def _save(path: Path | None, known: Mapping[bytes, Int8]) -> None:
     """Keep what is known; what cannot be written is read again in the next process."""
     if path is None or not known:
         return
-    newest = dict(islice(known.items(), max(0, len(known) - _MOST_KEPT), None))
-    beside = path.with_name(f"{path.name}-{os.getpid()}-{threading.get_ident()}")
+    beside = path.with_name(f"{path.name}.part")  # two that write at once damage it, and it is read anew
     try:
         with os.fdopen(open_private(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
             np.savez(
                 file,
                 allow_pickle=False,
                 model=np.array(code_reading_model().identity),
-                keys=np.array([np.frombuffer(key, np.uint8) for key in newest]),
-                vectors=np.array([*newest.values()], np.int8),
+                keys=np.array([np.frombuffer(key, np.uint8) for key in known]),
+                vectors=np.array([*known.values()], np.int8),
             )
         beside.replace(path)
     except OSError as error:

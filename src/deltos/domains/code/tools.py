@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deltos.confinement import told
+from deltos.domains.code.embedding import is_read, unread_note
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import MAX_RESULTS, CodeSearch
@@ -136,8 +137,12 @@ class _CodeTools:
             data["notes"] = list(left_notes(selection.left))
         return Answer(compact_json(data), data)
 
-    @staticmethod
-    def _index(index: ProjectIndex, call: Call) -> JsonObject:
+    def _unread(self, index: ProjectIndex) -> list[str]:
+        """A note on what is not read as a whole."""
+        chunks = index.store.code.chunk_count()
+        return [] if is_read(chunks) or not self._by_meaning else [f"{unread_note(chunks)}."]
+
+    def _index(self, index: ProjectIndex, call: Call) -> JsonObject:
         started = time.monotonic()
         if job := index.queue(force=call.flag("force_reindex")):
             return _queued_data(index, job)
@@ -146,7 +151,7 @@ class _CodeTools:
         data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
         if call.flag("concise"):
             data = {key: data[key] for key in _CONCISE_KEYS}
-        if notes := [*report.notes, *_unsaid(report)]:
+        if notes := [*report.notes, *_unsaid(report), *self._unread(index)]:
             data = {"notes": notes, **data}
         return data
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import Migration
 
-_SIDES = ("-wal", "-shm", "-readings")
+_SIDES = ("-wal", "-shm", "-readings", "-readings.part")
 
 
 class SqliteProjects:
