@@ -592,3 +592,58 @@ def test_the_start_of_a_session_does_not_count_what_was_forgotten(agent: Agent) 
         last = agent.memory.remember(Draft(text), ObservationOrigin("id:app")).id
     agent.memory.forget([last])
     assert "holds 1 observation from" in agent.tell("SessionStart", source="startup")
+
+
+@pytest.mark.parametrize("command", ["opam install otoml", "raco uninstall sicp", "spack reinstall jq"])
+def test_what_a_package_manager_installed_is_kept_whichever_it_is(agent: Agent, command: str) -> None:
+    agent.run(command, "done, version 1.0.5")
+    assert agent.kept() == [("change", f"Ran `{command}`\ndone, version 1.0.5")]
+
+
+def test_the_version_that_a_program_says_it_is_is_kept(agent: Agent) -> None:
+    agent.run("opam exec -- ocamlfind ocamlopt -version", "5.2.1\n")
+    assert agent.kept() == [("note", "Ran `opam exec -- ocamlfind ocamlopt -version`\n5.2.1")]
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("node --version", "command is hashed"),
+        ("cat CHANGELOG version", "1.2 " * 100),
+        ("node --version | head", "v22.1.0"),
+        ("cat .env --version", "1.0"),
+    ],
+)
+def test_other_answers_to_looking_are_not(agent: Agent, command: str, output: str) -> None:
+    agent.run(command, output)
+    assert agent.kept() == []
+
+
+def test_an_edit_that_changes_the_case_of_a_name_is_not_the_edit_before(agent: Agent) -> None:
+    for old, new in (("", "rl.EnableWaiting();"), ("rl.EnableWaiting();", "rl.enableWaiting();")):
+        edit = {"file_path": "src/main.zig", "old_string": old, "new_string": new}
+        agent.tell("PostToolUse", tool_name="Edit", tool_input=edit)
+    assert [text for _, text in agent.kept()] == [
+        "Edited src/main.zig\n+ rl.EnableWaiting();",
+        "Edited src/main.zig\n- rl.EnableWaiting();\n+ rl.enableWaiting();",
+    ]
+
+
+def test_a_german_date_does_not_end_a_sentence(agent: Agent) -> None:
+    answer = "Nein. Die letzte vollständige Sicherung auf dem alten Rechner stammt vom 19. September. Seither nichts."
+    agent.tell("Stop", last_assistant_message=answer)
+    [(_, text)] = agent.kept()
+    assert "stammt vom 19. September." in text
+
+
+def test_a_long_statement_of_an_agent_is_kept_and_a_report_of_work_is_not(agent: Agent) -> None:
+    agent.tell(
+        "Stop", last_assistant_message="I changed the handler and its tests as you asked, and everything passes."
+    )
+    assert agent.kept() == []
+    said = (
+        "On that day the password of the repository was renewed in the vault, and the file of the job still uses the "
+        "old one; every nightly run has failed from then on."
+    )
+    agent.tell("Stop", last_assistant_message=said)
+    assert [text for _, text in agent.kept()] == [said]
