@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 from benchmarks.past import History, Past
 from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
 from deltos.domains.code.index import CodeIndexer
+from deltos.domains.code.near import near_chunks
 from deltos.domains.code.paths import is_prose, is_settings
+from deltos.progress import Silent
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
@@ -144,9 +146,10 @@ def projects() -> Projects:
 
 @cache
 def index_of(root: Path) -> ProjectStore:
-    """The up-to-date index of one repository."""
+    """The up-to-date index of one repository, its chunks read."""
     index = projects().at(root)
     index.index()
+    near_chunks(index.store.code).read(index.store.code, Silent())
     return index.store
 
 

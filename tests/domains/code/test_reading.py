@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -37,9 +39,11 @@ QUESTION = "somebody forgot their credentials and wants to get back in"
 
 
 class Reader:
-    """Counts what is read."""
+    """Counts what is read from now on; what other tests began is waited for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for thread in reading_threads():
+            thread.join()
         self.texts: list[str] = []
         read = WordsReader.texts
 
@@ -48,6 +52,11 @@ class Reader:
             return read(reader, passages)
 
         monkeypatch.setattr(WordsReader, "texts", counting)
+
+
+def reading_threads() -> list[threading.Thread]:
+    """Those that read behind an index."""
+    return [thread for thread in threading.enumerate() if thread.name == "reading"]
 
 
 def read_all(store: Code) -> bool:
@@ -98,6 +107,26 @@ def test_questions_do_not_wait_for_it_and_profit_once_it_is_done(desk: Desk, app
     assert as_read is not None
     assert by_words.nearest != as_read.nearest
     assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
+
+
+def test_reading_ends_soon_after_its_project_is_closed(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_CHUNKS_AT_ONCE", 1)
+    root = write_files(tmp_path / "project", {f"lost_{n}.py": f"def lost_{n}():\n    return {n}\n" for n in range(300)})
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+        reader = Reader(monkeypatch)
+        index = app.domains.projects.at(root)
+        index.index()
+        assert paths(search(Desk(app.tools(), root), QUESTION)) is not None
+        (thread,) = reading_threads()
+        while not reader.texts:
+            thread.join(0.01)
+    del app, index
+    gc.collect()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert len(reader.texts) < 300
 
 
 def test_a_project_that_is_too_large_is_compared_by_sums_of_words(

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import threading
+import weakref
 import zipfile
 import zlib
 from contextlib import suppress
@@ -51,6 +52,17 @@ _MOST_KEPT = 2 * MOST_CHUNKS_READ  # with what stood there before
 _ONE_AT_A_TIME = threading.Lock()  # however many projects there are, one core reads
 
 
+class _WhileOpen(Silent):
+    """Goes on for as long as somebody has the project open."""
+
+    def __init__(self, store: weakref.ref[Code]) -> None:
+        self._store = store
+
+    def cancelled(self) -> bool:
+        """Whether nobody can ask any more."""
+        return self._store() is None
+
+
 class WrittenFile(NamedTuple):
     """A file as it was indexed: the number of that write, and its chunks."""
 
@@ -78,7 +90,10 @@ class ReadChunks:
             if missing and (self._thread is None or not self._thread.is_alive()):
                 words = _words_of(missing, store)
                 self._thread = threading.Thread(
-                    target=self._read, args=(words, store.readings_file(), Silent()), name="reading", daemon=True
+                    target=self._read,
+                    args=(words, store.readings_file(), _WhileOpen(weakref.ref(store))),
+                    name="reading",
+                    daemon=True,
                 )
                 self._thread.start()
             thread = self._thread

@@ -625,10 +625,11 @@ def _qualified(definition: DefinitionRecord) -> str:
 
 
 def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, by_meaning: bool = True) -> Evidence:
-    """What speaks for files beside their words. Meaning is not asked where a name is meant that there is."""
+    """What speaks for files of one project beside their words. Meaning is not asked where a name is meant that there
+    is."""
     if not by_meaning or (query.kind == "symbol" and store.definitions_named(query.names, FileScope(), limit=1)):
         return Evidence(history=history)
-    return _evidence_by_meaning(store, history, query)
+    return _evidence_by_meaning(store, history, query, is_alone=True)
 
 
 def _evidence_by_meaning(
