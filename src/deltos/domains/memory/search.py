@@ -65,6 +65,7 @@ _REASONS = (
 )  # fmt: skip
 # A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.
 _BESIDE = (-1, 1, -2, 2)
+_SHORTLY_BEFORE, _SHORTLY_AFTER = (-1, -2, -3), (1, 2, 3)
 _SESSION_BEST = 3
 _DAY_MICROS = 86_400_000_000
 _AFTER_DATE_MICROS = 14 * _DAY_MICROS  # what happened on a day is often written down a little later
@@ -157,6 +158,9 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
     similarity: float
     near_alone: float
+    similarity_before: float = 0.0  # the highest of what was kept shortly before it, and after
+    similarity_after: float = 0.0
+    answers_similar: float = 0.0  # `similarity_before` for what an agent said: often the answer to it
     prompt_words: float = 0.0  # how rare the question's words are that stand in the prompt which an answer answers
     gives_reason: bool = False
     settled: bool = False  # a failure that was mended later, where what is still open is asked for
@@ -249,7 +253,7 @@ def search(
     words = {place: by_words.score(row) for place, row in near_words.items()}
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
     places = [*dict.fromkeys((*chosen, *near))]
-    similar = similarities.raw(places) if similarities else {}
+    similar = similarities.raw([*dict.fromkeys((*places, *_around(places)))]) if similarities else {}
     lacking = matches.lacking()
     sketches = {each.place: each for each in store.sketches(places, head_characters=_HEAD_CHARACTERS)}
     mended = _mended_commands(sketches.values()) if question.asks_for_open else {}
@@ -260,7 +264,7 @@ def search(
             spans,
             now=micros(now),
             words=words[sketch.place],
-            similarity=max(0.0, similar.get(sketch.place, 0.0)),
+            similar=similar,
             lacking=lacking,
             has_words=bool(matches.bits.get(sketch.place)),
         )._replace(
@@ -447,11 +451,13 @@ def _features(
     *,
     now: int,
     words: float,
-    similarity: float,
+    similar: Mapping[int, float],
     lacking: float,
     has_words: bool,
 ) -> ObservationFeatures:
     written = sketch.created_at
+    similarity = max(0.0, similar.get(sketch.place, 0.0))
+    before, after = (_most_similar(similar, sketch.place, reach) for reach in (_SHORTLY_BEFORE, _SHORTLY_AFTER))
     dated = any(span.start <= written < span.end for span in spans)
     soon_after = any(span.end <= written < span.end + _AFTER_DATE_MICROS for span in spans)
     return ObservationFeatures(
@@ -467,9 +473,25 @@ def _features(
         soon_after_date=soon_after and not dated,
         similarity=similarity,
         near_alone=similarity * lacking,
+        similarity_before=before,
+        similarity_after=after,
+        answers_similar=before if sketch.source == "agent" else 0.0,
         gives_reason=question.asks_why and sketch.kind in question.kinds and _has_reason(sketch.head),
         has_form=question.form is not None and _has_form(sketch, question.form),
     )
+
+
+def _around(places: Iterable[int]) -> Iterator[int]:
+    """What was kept shortly before and after some places, in the same sessions."""
+    for place in places:
+        for step in (*_SHORTLY_BEFORE, *_SHORTLY_AFTER):
+            if session_of(place + step) == session_of(place):
+                yield place + step
+
+
+def _most_similar(similar: Mapping[int, float], place: int, steps: Iterable[int]) -> float:
+    beside = (place + step for step in steps if session_of(place + step) == session_of(place))
+    return max((similar.get(each, 0.0) for each in beside), default=0.0)
 
 
 def _has_form(sketch: Sketch, form: AnswerForm) -> bool:
