@@ -297,13 +297,18 @@ def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[
         _RankedPlace(
             ranker.score(row),
             place,
-            max(matches.confidence(ranker.score(row._replace(near_alone=0.0))), row.near_alone)
+            max(matches.confidence(ranker.score(_alone(row))), row.near_alone)
             if matches.bits.get(place)
             else row.similarity,
         )
         for place, row in rows.items()
     ]
     return sorted((each for each in ranked if each.score > 0), reverse=True)
+
+
+def _alone(row: ObservationFeatures) -> ObservationFeatures:
+    """What speaks for an observation by itself: what is near in meaning and beside it is for the order alone."""
+    return row._replace(near_alone=0.0, similarity_before=0.0, similarity_after=0.0, answers_similar=0.0)
 
 
 def _newest_measurement_first(ranked: Sequence[_RankedPlace], sketches: Collection[Sketch]) -> list[_RankedPlace]:
