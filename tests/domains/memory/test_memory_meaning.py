@@ -165,3 +165,21 @@ def test_what_is_not_compared_yet_is_said(memory: Memory, notes: Notes, monkeypa
     assert memory.search("invoices", "p", limit=5).is_behind
     monkeypatch.undo()
     assert not memory.search("invoices", "p", limit=5).is_behind
+
+
+def test_the_cause_is_found_by_the_complaint_that_it_answers(memory: Memory) -> None:
+    notes = Notes(memory)
+    for text in ("Fonts are served from our own host", "Mail goes out in batches of eighty", "Buttons are 48 px high"):
+        notes.keep(text, session="before")
+    notes.keep(
+        "three visitors saw a white page when they reserved a wheelbarrow", kind="request", source="user", session="a"
+    )
+    cause = "A read transaction that turns into a write one holds a stale snapshot, and SQLite refuses to wait for it"
+    notes.keep(cause, source="agent", session="a")
+    for text in (
+        "the wheelbarrow wants a new wheel by Saturday",
+        "who reserves the wheelbarrow brings it back",
+        "the wheelbarrow is green",
+    ):
+        notes.keep(text, kind="request", source="user", session=text)
+    assert cause in notes.ask("why did reserving the wheelbarrow crash", limit=3)
