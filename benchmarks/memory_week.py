@@ -3,8 +3,8 @@ start of a session shows.
 
     python -m benchmarks.memory_week [--week FILE] [--agent NAME …] [--wrong] [--shown] [--processes]
 
-`questions/memory_week_ninth.jsonl`, `…_tenth`, `…_eleventh` and `…_twelfth` are kept apart: never with `--wrong` or
-`--shown`.
+`questions/memory_week_ninth.jsonl`, `…_tenth`, `…_eleventh`, `…_twelfth`, `…_fifteenth` and `…_sixteenth` are kept
+apart: never with `--wrong` or `--shown`.
 
 A week is neutral (`questions/memory_week.jsonl`): prompts, commands, edits, answered questions, plans, pages. Each
 agent tells it in its own shapes, those of tests/domains/memory/told/. What its hooks never tell is not told: the user

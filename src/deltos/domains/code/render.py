@@ -218,6 +218,8 @@ def _in_a_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bo
     shown = replace(
         hit, start_line=telling.line_number, end_line=end, content=content, context_before="", context_after=""
     )
+    if concise:  # two digits tell as much, and a concise answer is to be half as long
+        shown = replace(shown, score=round(shown.score, 2))
     return _Shown(block, _as_data(shown, with_context=not concise), shown)
 
 
