@@ -46,6 +46,7 @@ HARD_NEGATIVES = 15
 ROUNDS = 3
 STEPS = 6
 SHRINKAGE = 0.015
+LARGE_FILES = 500
 # What a query of each set counts: there are many more of some than of others.
 SET_WEIGHTS = {"labelled": 1.0, "commits": 2.0, "questions": 1.0, "subjects": 0.5}
 
@@ -140,11 +141,16 @@ def cross_validate(found: list[Example], weights: dict[str, Vector]) -> list[tup
 
 
 def print_table(name: str, ranked: Iterable[tuple[Query, list[str]]]) -> None:
-    """One row for each set and each category."""
+    """One row for each set and each category, and for each category of large repositories."""
     groups: dict[str, list[tuple[float, bool]]] = {}
     for query, paths in ranked:
         is_found = any(hits(path, target) for path in paths[:DEPTH] for target in query.targets)
-        for group in {query.set, f"{query.set}, {query.category}" if query.category else query.set}:
+        names = {query.set}
+        if query.category:
+            names.add(f"{query.set}, {query.category}")
+            if index_of(query.root).totals().files >= LARGE_FILES:
+                names.add(f"{query.set}, {query.category}, {LARGE_FILES} files and more")
+        for group in names:
             groups.setdefault(group, []).append((ndcg(paths, query.targets), is_found))
     for group, values in sorted(groups.items()):
         scores, found = zip(*values, strict=True)
