@@ -607,7 +607,14 @@ class Answers(NamedTuple):
     context: str
 
 
-def play(week: Week, kind: type[Agent], folder: Path) -> Answers:
+def first_texts(memory: Memory, question: str, project_id: str) -> list[str]:
+    """What the first three results say."""
+    return [hit.observation.text for hit in memory.search(question, project_id, limit=FIRST).hits]
+
+
+def play(
+    week: Week, kind: type[Agent], folder: Path, ask: Callable[[Memory, str, str], list[str]] = first_texts
+) -> Answers:
     """Replay a week in this process, then ask."""
     root, home, clock = folder / week.project, folder / "home", Clock()
     home.mkdir()
@@ -632,15 +639,11 @@ def play(week: Week, kind: type[Agent], folder: Path) -> Answers:
     wrong = [
         (question, texts)
         for question in week.questions
-        if not question.is_answered(texts := _first(memory, question.text, project))
+        if not question.is_answered(texts := ask(memory, question.text, project))
     ]
     kept = memory.store.counts().observations
     (start,) = agent.calls("next", week.asked, {"event": "start"})
     return Answers(hooks, kept, wrong, send(start))
-
-
-def _first(memory: Memory, question: str, project_id: str) -> list[str]:
-    return [hit.observation.text for hit in memory.search(question, project_id, limit=FIRST).hits]
 
 
 def context_of(told: str) -> str:
