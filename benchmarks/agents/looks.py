@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.agents import counting, server
+from benchmarks.agents.peers import PEERS
 
 COMMANDS = ("grep", "rg", "cat", "sed", "head", "tail", "ls", "find", "wc", "sort", "uniq", "cut", "nl")
 SECONDS = 60
@@ -74,14 +75,19 @@ def look(place: Place, words: list[str]) -> str:
         words = shlex.split(words[0])
     command = shlex.join(words)
     try:
-        shown = counting.cut(_deltos(place, words[1:]) if words[:1] == ["deltos"] else _pipe(place, words))
+        shown = counting.cut(_tool(place, words[1:]) if words[:1] == [_served(place)] else _pipe(place, words))
     except Refused as refused:
         return f"look: {refused}\n"  # the wrapper's own words cost nothing
     counting.write(place.log, counting.Look(place.task, command, shown))
     return shown
 
 
-def _deltos(place: Place, words: list[str]) -> str:
+def _served(place: Place) -> str:
+    """The word by which tools of the way's server are called."""
+    return place.way if place.way in PEERS else "deltos"
+
+
+def _tool(place: Place, words: list[str]) -> str:
     if place.way == "grep":
         raise Refused("deltos is not part of this way of looking")
     tool, arguments = words[0], words[1] if len(words) > 1 else "{}"
@@ -96,7 +102,8 @@ def _deltos(place: Place, words: list[str]) -> str:
 
 def asked(place: Place, tool: str, arguments: dict[str, object]) -> str:
     """An answer of the task's server; without a tool, its list of tools."""
-    return server.ask(place.socket, place.tree, list(place.server), place.environment(), tool, arguments)
+    first = PEERS[place.way].first if place.way in PEERS else ()
+    return server.ask(place.socket, place.tree, list(place.server), place.environment(), tool, arguments, first)
 
 
 def _pipe(place: Place, words: list[str]) -> str:

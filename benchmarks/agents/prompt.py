@@ -11,6 +11,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from benchmarks.agents.peers import PEERS, index
 from benchmarks.agents.server import Server
 from benchmarks.agents.tasks import FORMS
 from benchmarks.agents.trees import environment, product, repositories
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
     from benchmarks.agents.tasks import Task
 
 # Arguments of the server by way of looking; none where it is not there.
-WAYS: dict[str, tuple[str, ...] | None] = {"grep": None, "deltos": ("mcp",), "lean": ("mcp", "--profile", "lean")}
+WAYS: dict[str, tuple[str, ...] | None] = {
+    "grep": None,
+    "deltos": ("mcp",),
+    "lean": ("mcp", "--profile", "lean"),
+    **{name: peer.serving for name, peer in PEERS.items()},
+}
 
 _HEAD = """\
 # {count} questions about repositories
@@ -53,13 +59,11 @@ packages, where a question is about them, in `.venv/lib/python3.11/site-packages
 
 _TOOLS = """\
 
-Beside them there are the tools of **Deltos**, a context server that has indexed each repository (code, references,
-documentation of installed
-packages, API descriptions, memory of earlier sessions). Use them first wherever they may serve, and the commands
-above for the rest. Call a
+Beside them there are the tools of {title}. Use them first wherever they may serve, and the commands above for
+the rest. Call a
 tool with its arguments as JSON:
 
-    {look} t01 deltos search_code '{{"query": "where sessions expire"}}'
+    {look} t01 {server} {example}
 
 What the server says about itself and its tools:
 
@@ -67,6 +71,13 @@ What the server says about itself and its tools:
 {listed}
 ```
 """
+
+_DELTOS = """\
+**Deltos**, a context server that has indexed each repository (code, references,
+documentation of installed
+packages, API descriptions, memory of earlier sessions)"""
+_EXAMPLE = """search_code '{"query": "where sessions expire"}'"""
+_PEER = "**{title}**, a server that has indexed the code of each repository"
 
 _TAIL = """\
 
@@ -88,7 +99,7 @@ def write_prompt(tasks: Sequence[Task], way: str, folder: Path, server: Sequence
     session = {
         "way": way,
         "server": command,
-        "tasks": {name: str(repositories()[task.repository].folder) for name, task in numbered.items()},
+        "tasks": {name: str(_folder(folder, task, way, server)) for name, task in numbered.items()},
         "homes": {name: str(_home(folder, task, way)) for name, task in numbered.items()},
         "ids": {name: task.id for name, task in numbered.items()},
     }
@@ -102,8 +113,22 @@ def write_prompt(tasks: Sequence[Task], way: str, folder: Path, server: Sequence
 def _home(folder: Path, task: Task, way: str) -> Path:
     """A copy of the repository's data folder, so that agents do not meet each other's traces."""
     copy = folder / "homes" / task.repository
-    if way != "grep" and not copy.exists():
+    if way in ("deltos", "lean") and not copy.exists():
         shutil.copytree(repositories()[task.repository].home, copy)
+    return copy
+
+
+def _folder(folder: Path, task: Task, way: str, server: Sequence[str]) -> Path:
+    """The repository's folder; for a peer a copy, since peers keep their index in the tree or by its path."""
+    repository = repositories()[task.repository]
+    if way not in PEERS:
+        return repository.folder
+    copy = folder / "repositories" / task.repository
+    if not copy.exists():
+        shutil.copytree(repository.tree, copy / "tree", symlinks=True)
+        if repository.sessions.exists():
+            shutil.copytree(repository.sessions, copy / "sessions")
+        index(PEERS[way], server, copy / "tree")
     return copy
 
 
@@ -122,9 +147,15 @@ def _look_command(folder: Path) -> Path:
 def _text(numbered: dict[str, Task], way: str, folder: Path, look: Path, command: list[str]) -> str:
     parts = [_HEAD.format(count=len(numbered), look=look)]
     if way != "grep":
+        peer = PEERS.get(way)
         first = repositories()[next(iter(numbered.values())).repository]
-        server = Server(command, first.tree, environment(first))
-        parts.append(_TOOLS.format(look=look, listed=server.listed.replace("},{", "},\n{")))
+        tree = folder / "repositories" / first.name / "tree" if peer else first.tree
+        server = Server(command, tree, environment(first))
+        title, example = (_PEER.format(title=peer.title), peer.example) if peer else (_DELTOS, _EXAMPLE)
+        listed = server.listed.replace("},{", "},\n{")
+        parts.append(
+            _TOOLS.format(title=title, look=look, server=way if peer else "deltos", example=example, listed=listed)
+        )
         server.end()
     parts.append(_TAIL.format(answers=folder / "answers.json"))
     parts += [f"\n**{name}** {task.question} Answer: {FORMS[task.form]}.\n" for name, task in numbered.items()]

@@ -1,6 +1,6 @@
 """A `deltos mcp` server over stdio, and a resident process that keeps one between looks, behind a socket.
 
-python -m benchmarks.agents.server SOCKET TREE -- COMMAND…
+python -m benchmarks.agents.server SOCKET TREE [TOOL] -- COMMAND…      TOOL is called before anybody asks
 """
 
 from __future__ import annotations
@@ -75,13 +75,15 @@ class Server:
         return result
 
 
-def keep(place: Path, tree: Path, command: list[str]) -> None:
-    """Serve one server's answers on a socket until nobody has asked for a while."""
+def keep(place: Path, tree: Path, command: list[str], first: list[str]) -> None:
+    """Serve one server's answers on a socket until nobody has asked for a while; some need a tool called first."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(place))
     listener.listen()
     listener.settimeout(IDLE_SECONDS)
     server = Server(command, tree)
+    for tool in first:
+        server.call(tool, {})
     try:
         while True:
             connection, _ = listener.accept()
@@ -99,14 +101,20 @@ def keep(place: Path, tree: Path, command: list[str]) -> None:
 
 
 def ask(
-    place: Path, tree: Path, command: list[str], environment: dict[str, str], tool: str, arguments: dict[str, Any]
+    place: Path,
+    tree: Path,
+    command: list[str],
+    environment: dict[str, str],
+    tool: str,
+    arguments: dict[str, Any],
+    first: tuple[str, ...] = (),
 ) -> str:
     """Ask the server behind a socket, starting it when there is none; without a tool, its list of tools."""
     connection = _connected(place)
     if connection is None:
         end_all(place.parent)  # an agent works on one task at a time
         place.parent.mkdir(parents=True, exist_ok=True)
-        starting = [sys.executable, "-m", "benchmarks.agents.server", str(place), str(tree), "--", *command]
+        starting = [sys.executable, "-m", "benchmarks.agents.server", str(place), str(tree), *first, "--", *command]
         nothing = subprocess.DEVNULL
         subprocess.Popen(
             starting,
@@ -158,4 +166,4 @@ def _awaited(place: Path) -> socket.socket:
 if __name__ == "__main__":
     here = sys.argv.index("--")
     os.umask(0o077)
-    keep(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[here + 1 :])
+    keep(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[here + 1 :], sys.argv[3:here])
