@@ -604,6 +604,7 @@ class Answers(NamedTuple):
     hooks: int
     kept: int
     wrong: list[tuple[Question, list[str]]]
+    untold: int  # of these: those whose answer is in no hook that the agent has
     context: str
 
 
@@ -622,7 +623,10 @@ def play(
     memory = opened(SqliteObservations(home / "memory.db"), clock=clock)
     settings = HookSettings(home)
 
+    told: list[str] = []
+
     def send(call: HookCall) -> str:
+        told.append("\n".join(_strings(call.payload)))
         return capture(
             memory,
             call.event,
@@ -642,8 +646,21 @@ def play(
         if not question.is_answered(texts := ask(memory, question.text, project))
     ]
     kept = memory.store.counts().observations
+    untold = sum(not any(question.is_answered([text]) for text in told) for question, _ in wrong)
     (start,) = agent.calls("next", week.asked, {"event": "start"})
-    return Answers(hooks, kept, wrong, send(start))
+    return Answers(hooks, kept, wrong, untold, send(start))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """All texts of a payload."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)
 
 
 def context_of(told: str) -> str:
@@ -704,7 +721,19 @@ def main() -> None:
                 answers = play(week, kind, Path(folder))
             rows.append(_row(week, kind, answers))
             _print_details(args, kind, answers)
-    table(("agent", "hooks", "kept", "answered", "in first three", "told at start", "of", "noise", "tokens"), rows)
+    heads = (
+        "agent",
+        "hooks",
+        "kept",
+        "answered",
+        "in first three",
+        "not told",
+        "told at start",
+        "of",
+        "noise",
+        "tokens",
+    )
+    table(heads, rows)
 
 
 def _row(week: Week, kind: type[Agent], answers: Answers) -> tuple[object, ...]:
@@ -713,7 +742,8 @@ def _row(week: Week, kind: type[Agent], answers: Answers) -> tuple[object, ...]:
     share = f"{right / len(week.questions):.3f}"
     shown = sum(text in context for text in week.shown)
     noise = sum(text in context for text in week.hidden)
-    return kind.title, answers.hooks, answers.kept, right, share, shown, len(week.shown), noise, len(context) // 4
+    at_start = shown, len(week.shown), noise, len(context) // 4
+    return kind.title, answers.hooks, answers.kept, right, share, answers.untold, *at_start
 
 
 def _print_details(args: argparse.Namespace, kind: type[Agent], answers: Answers) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from deltos.embed.identity import ENCODER_FOLDER, MODEL_FOLDER, READER_FILE
+from deltos.embed.identity import ADAPTER_FILE, ENCODER_FOLDER, MODEL_FOLDER, READER_FILE
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.static import MOST_WORDS, StaticModel, api_model, shared_model
 from deltos.text.words import Words
@@ -87,7 +87,9 @@ def test_only_the_first_words_of_a_very_long_text_count() -> None:
 def test_the_model_in_the_wheel_is_small_and_knows_what_is_alike() -> None:
     model, words = shared_model(), Words()
     table = (
-        file for file in MODEL_FOLDER.rglob("*") if ENCODER_FOLDER not in file.parents and file.name != READER_FILE
+        file
+        for file in MODEL_FOLDER.rglob("*")
+        if ENCODER_FOLDER not in file.parents and file.name not in (READER_FILE, ADAPTER_FILE)
     )
     assert sum(file.stat().st_size for file in table) <= 20_000_000
     assert model.identity

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltos.embed.identity import ENCODER_FOLDER
+from deltos.embed.identity import ADAPTER_FILE, ENCODER_FOLDER, MEMORY_FOLDER
 from deltos.embed.transformer import Shape, Transformer, read_weights, unit
 from deltos.embed.word_pieces import WordPieces
 
@@ -71,6 +71,12 @@ class InnerEncoder:
         shape = Shape(about["layers"], about["attention_heads"], about["epsilon"], len(weights["places"]))
         return cls(Transformer(shape, rows, weights), pieces, heads)
 
+    def adapted(self, folder: Path) -> InnerEncoder:
+        """The same, changed for some kind of text by the adapter in a folder; nearly all weights are shared."""
+        adapter = read_weights(folder / ADAPTER_FILE)
+        heads = {**self._heads, "head.texts": adapter.pop("head.texts")}
+        return InnerEncoder(self._transformer.adapted(adapter), self._pieces, heads)
+
     @property
     def dimensions(self) -> int:
         """The number of dimensions."""
@@ -104,3 +110,9 @@ class InnerEncoder:
 def shared_encoder() -> InnerEncoder:
     """The encoder in the wheel, opened once per process."""
     return InnerEncoder.load()
+
+
+@cache
+def memory_encoder() -> InnerEncoder:
+    """The encoder as it reads observations and questions about them."""
+    return shared_encoder().adapted(MEMORY_FOLDER)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from deltos.embed.inner_encoder import shared_encoder
+from deltos.embed.inner_encoder import memory_encoder, shared_encoder
 from deltos.embed.static import api_model, shared_model
 from deltos.embed.transformer import unit
 from deltos.embed.words_reader import api_words_reader, code_words_reader
@@ -126,10 +126,10 @@ def api_reading_model() -> ReadingModel:
 def memory_reading_model() -> ReadingModel:
     """For observations."""
     return ReadingModel(
-        "memory",
+        "memory-2",
         shared_model(),
-        shared_encoder(),
-        shared_encoder(),
+        memory_encoder(),
+        memory_encoder(),
         words_length=_WORDS_OF_MEMORY,
         answers_words=False,
     )

@@ -38,7 +38,8 @@ class Shape:
 
 
 class Transformer:
-    """Each text is the mean of what is made of its word pieces. Weights have the names that `prepared` gives them."""
+    """Each text is the mean of what is made of its word pieces. Weights have the names that `prepared` gives them; a
+    matrix that also has a `.lora_a` and a `.lora_b` is changed by their product."""
 
     def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
         self.shape = shape
@@ -49,6 +50,10 @@ class Transformer:
     def dimensions(self) -> int:
         """The number of dimensions."""
         return int(self._weights["places"].shape[1])
+
+    def adapted(self, adapter: Mapping[str, Vectors]) -> Transformer:
+        """The same with an adapter; all other weights are shared."""
+        return Transformer(self.shape, self._pieces, {**self._weights, **adapter})
 
     def encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
         """What is made of texts, each a row of numbers of word pieces."""
@@ -88,17 +93,25 @@ class Transformer:
         """One round: each piece looks at all others of its text, then is worked on by itself."""
         weights, heads, epsilon = self._weights, self.shape.heads, self.shape.epsilon
         count, length, width = state.shape
-        asked = state.reshape(-1, width) @ weights[name + "qkv"] + weights[name + "qkv.bias"]
+        asked = self._times(state.reshape(-1, width), name + "qkv")
         query, key, value = asked.reshape(count, length, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
         scores = query @ key.transpose(0, 1, 3, 2) / np.float32(math.sqrt(width // heads)) + hidden
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         scores /= scores.sum(axis=-1, keepdims=True)
         seen = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, width)
-        added = (seen @ weights[name + "out"] + weights[name + "out.bias"]).reshape(state.shape)
+        added = self._times(seen, name + "out").reshape(state.shape)
         state = _normalised(state + added, weights, name + "after", epsilon)
-        inner = _gelu(state.reshape(-1, width) @ weights[name + "up"] + weights[name + "up.bias"])
-        worked = (inner @ weights[name + "down"] + weights[name + "down.bias"]).reshape(state.shape)
+        inner = _gelu(self._times(state.reshape(-1, width), name + "up"))
+        worked = self._times(inner, name + "down").reshape(state.shape)
         return _normalised(state + worked, weights, name + "end", epsilon)
+
+    def _times(self, rows: Vectors, name: str) -> Vectors:
+        """Rows times a matrix, with its bias and its adapter."""
+        weights = self._weights
+        product: Vectors = rows @ weights[name] + weights[f"{name}.bias"]
+        if f"{name}.lora_a" in weights:
+            product += (rows @ weights[f"{name}.lora_a"]) @ weights[f"{name}.lora_b"]
+        return product
 
 
 def unit(vectors: Vectors) -> Vectors:

@@ -105,6 +105,18 @@ def test_a_number_with_the_same_unit_replaces_the_one_it_names(notes: Notes) -> 
     assert other in found
 
 
+def test_a_choice_is_replaced_by_a_message_that_takes_it_back(notes: Notes) -> None:
+    chosen = "How should a tool be booked? The user decided: Half-days (Morning or afternoon, one UNIQUE index)"
+    notes.keep(chosen, kind="decision")
+    taken_back = (
+        "I take back the half-days. The shredder was gone for a whole morning. Two-hour slots after all, 8 to 20."
+    )
+    notes.keep(taken_back, kind="note")
+    found = notes.ask("how long may a tool be booked, half-days or hours")
+    assert taken_back in found
+    assert chosen not in found
+
+
 def test_a_plan_is_not_hidden_because_one_step_is_taken_back_but_says_so(notes: Notes) -> None:
     plan = "Plan that the user approved:\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
     notes.keep(plan, kind="decision")

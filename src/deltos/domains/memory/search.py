@@ -45,6 +45,7 @@ _SECOND_STAGE = 150  # of these, those whose rows are read
 _DATED_PLACES = 200
 _NEAREST = 50  # candidates by meaning
 _LEAST_SIMILARITY = 0.1  # below that, nothing of the question is meant
+_SIMILARITY_THAT_ASSURES = 0.6  # of what counts for the order: how much of it says that an observation answers
 # Where an observation has every word of the question, others have to mean much the same; and one word, which may be a
 # name that nobody has written yet, is a little like everything.
 _LEAST_BESIDE_ALL_WORDS = 0.3
@@ -307,8 +308,12 @@ def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[
 
 
 def _alone(row: ObservationFeatures) -> ObservationFeatures:
-    """What speaks for an observation by itself: what is near in meaning and beside it is for the order alone."""
-    return row._replace(near_alone=0.0, similarity_before=0.0, similarity_after=0.0, answers_similar=0.0)
+    """What speaks for an observation by itself: what is near in meaning and beside it is for the order alone, as is a
+    part of how near itself is."""
+    similarity = row.similarity * _SIMILARITY_THAT_ASSURES
+    return row._replace(
+        similarity=similarity, near_alone=0.0, similarity_before=0.0, similarity_after=0.0, answers_similar=0.0
+    )
 
 
 def _newest_measurement_first(ranked: Sequence[_RankedPlace], sketches: Collection[Sketch]) -> list[_RankedPlace]:

@@ -67,7 +67,10 @@ _UNITS = {
     "tage": "day", "tagen": "day", "día": "day", "woche": "week", "seman": "week", "monat": "month", "mes": "month",
     "mese": "month", "jahr": "year", "jahre": "year", "año": "year", "mib": "mb", "gib": "gb", "kib": "kb",
 }  # fmt: skip
-_RETRACTIONS = ("changed my mind about ", "changed my mind on ", "habe es mir anders überlegt mit ")
+_RETRACTIONS = (
+    "changed my mind about ", "changed my mind on ", " take back ", " taking back ", " i was wrong about ",
+    "habe es mir anders überlegt mit ",
+)  # fmt: skip
 # "from A to B" replaces A only where something is changed.
 _CHANGING = ("change", "switch", "move", "migrat", "raise", "lower", "increas", "reduc", "bump", "went ", "go ")
 _SMALL_WORDS = PROSE_STOP_WORDS | frozenset(

@@ -1,0 +1,207 @@
+"""Learn how the encoder should read observations: a low-rank change of its matrices (LoRA), and its head.
+
+    python -m training.memory_adapter PAIRS.npz src/deltos/embed/model OUT.npz [--rank N] [--rounds N]
+
+PAIRS.npz is what memory_pairs.py wrote. A question must find the observations that answer it among all of its project
+and of two others; what nearly answers counts neither way. The weeks of `HELD_OUT` and one project in twelve are only
+measured on: how often an observation that answers is first, among three and among ten of its project, by cosine
+similarity alone. OUT.npz goes to src/deltos/embed/model/memory/adapter.npz.
+
+Needs PyTorch; a minute of a large GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+HELD_OUT = ("week seventh", "week thirteenth", "week fourteenth")
+HELD_OUT_OF_TWELVE = 5
+MATRICES = ("qkv", "out", "up", "down")
+RANK, ROUNDS = 8, 8
+RATE, HEAD_RATE, WARM_UP_STEPS = 1e-3, 5e-4, 20
+PROJECTS_PER_STEP, QUESTIONS_PER_STEP = 3, 192
+TEMPERATURE, DROPOUT = 0.05, 0.1
+_NEVER = -99.0
+_BATCH = 2_048
+
+
+class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
+    """The encoder of the wheel, as src/deltos/embed/transformer.py computes it, with an adapter for each matrix."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        super().__init__()
+        about = json.loads((folder / "encoder/model.json").read_text("utf-8"))
+        self.layers, self.heads, self.epsilon = about["layers"], about["attention_heads"], about["epsilon"]
+        with np.load(folder / "encoder/weights.npz") as arrays:
+            self.weights = {
+                name: self._as_tensor(arrays[name], arrays.get(f"{name}.scales"))
+                for name in arrays.files
+                if not name.endswith(".scales")
+            }
+        rows, scales = np.load(folder / "encoder/pieces.npy"), np.load(folder / "encoder/piece_scales.npy")
+        self.pieces = self._as_tensor(rows, scales[:, None])
+        self.head = torch.nn.Parameter(self.weights["head.texts"].clone())
+        self.adapter = torch.nn.ParameterDict()
+        for layer in range(self.layers):
+            for matrix in MATRICES:
+                width, out = self.weights[f"{layer}.{matrix}"].shape
+                start = torch.randn(width, rank, device=DEVICE) / math.sqrt(width)
+                self.adapter[f"{layer}_{matrix}_a"] = torch.nn.Parameter(start)
+                self.adapter[f"{layer}_{matrix}_b"] = torch.nn.Parameter(torch.zeros(rank, out, device=DEVICE))
+
+    @staticmethod
+    def _as_tensor(values: np.ndarray, scales: np.ndarray | None) -> torch.Tensor:
+        whole = values.astype(np.float32) * (1.0 if scales is None else scales.astype(np.float32))
+        return torch.from_numpy(np.ascontiguousarray(whole)).to(DEVICE)
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Unit vectors of rows of word pieces."""
+        numbers = numbers[:, : max(3, int((numbers != 0).sum(1).max()))]
+        is_there = numbers != 0
+        state = self.pieces[numbers] + self.weights["places"][: numbers.shape[1]] + self.weights["kind"]
+        state = self._normalised(state, "first")
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            for layer in range(self.layers):
+                state = self._layer(state, is_there, f"{layer}.")
+        mean = (state.float() * is_there[..., None]).sum(1) / is_there.sum(1, keepdim=True).clamp(min=1)
+        return F.normalize(F.normalize(mean, dim=1) @ self.head, dim=1)
+
+    def _layer(self, state: torch.Tensor, is_there: torch.Tensor, name: str) -> torch.Tensor:
+        count, length, width = state.shape
+        asked = self._times(state, name + "qkv").view(count, length, 3, self.heads, width // self.heads)
+        query, key, value = asked.permute(2, 0, 3, 1, 4)
+        mask = is_there[:, None, None, :]
+        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2).reshape(state.shape)
+        state = self._normalised(state + self._dropped(self._times(seen, name + "out")), name + "after")
+        worked = self._times(F.gelu(self._times(state, name + "up")), name + "down")
+        return self._normalised(state + self._dropped(worked), name + "end")
+
+    def _times(self, rows: torch.Tensor, name: str) -> torch.Tensor:
+        adapter = name.replace(".", "_")
+        low = (rows @ self.adapter[f"{adapter}_a"]) @ self.adapter[f"{adapter}_b"]
+        return rows @ self.weights[name] + self.weights[f"{name}.bias"] + low
+
+    def _normalised(self, state: torch.Tensor, name: str) -> torch.Tensor:
+        scale, bias = self.weights[name], self.weights[f"{name}.bias"]
+        return F.layer_norm(state.float(), state.shape[-1:], scale, bias, self.epsilon)
+
+    def _dropped(self, state: torch.Tensor) -> torch.Tensor:
+        return F.dropout(state, DROPOUT, self.training)
+
+    def all(self, rows: torch.Tensor) -> torch.Tensor:
+        """The vectors of many rows, without learning."""
+        self.eval()
+        with torch.no_grad():
+            return torch.cat([self(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH)])
+
+    def write(self, path: Path) -> None:
+        """What the product reads."""
+        arrays = {"head.texts": self.head.detach()}
+        for name, values in self.adapter.items():
+            layer, matrix, side = name.split("_")
+            arrays[f"{layer}.{matrix}.lora_{side}"] = values.detach()
+        np.savez(path, allow_pickle=False, **{name: values.half().cpu().numpy() for name, values in arrays.items()})
+
+
+class Pairs:
+    """Questions and observations on the device."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as arrays:
+            self.names = [str(name) for name in arrays["projects"]]
+            self.texts, self.questions, self.text_projects, self.projects, answers, nearly = (
+                torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
+                for name in ("texts", "questions", "text_projects", "question_projects", "answers", "nearly")
+            )
+        self.answers, self.nearly = (self._marked(places) for places in (answers, nearly))
+        self.nearly &= ~self.answers
+        held = [
+            place
+            for place, name in enumerate(self.names)
+            if name in HELD_OUT or (not name.startswith("week ") and place % 12 == HELD_OUT_OF_TWELVE)
+        ]
+        is_held = torch.isin(self.projects, torch.tensor(held, device=DEVICE))
+        is_week = torch.tensor([name.startswith("week ") for name in self.names], device=DEVICE)[self.projects]
+        self.learned = torch.nonzero(~is_held)[:, 0]
+        self.measured = {
+            "weeks": torch.nonzero(is_held & is_week)[:, 0],
+            "projects": torch.nonzero(is_held & ~is_week)[:, 0],
+        }
+
+    def _marked(self, places: torch.Tensor) -> torch.Tensor:
+        marked = torch.zeros(len(self.questions), len(self.texts) + 1, dtype=torch.bool, device=DEVICE)
+        return marked.scatter_(1, places, value=True)[:, 1:]
+
+    def shares(self, questions: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor) -> str:
+        """How many have an answer first, among three, among ten of their project."""
+        scores = questions[asked] @ texts.T
+        scores = scores.masked_fill(self.text_projects[None] != self.projects[asked][:, None], _NEVER)
+        best = scores.masked_fill(~self.answers[asked], _NEVER).max(1, keepdim=True).values
+        before = (scores > best).sum(1)
+        return " / ".join(f"{(before < most).float().mean().item():.3f}" for most in (1, 3, 10))
+
+
+def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int) -> None:
+    """So many rounds over all projects, a few of them at a time; the rates fall to nothing."""
+    rates = [([*encoder.adapter.values()], RATE), ([encoder.head], HEAD_RATE)]
+    optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.01)
+    chosen = [each for _ in range(rounds) for each in _steps(pairs)]
+    for step, (projects, asked) in enumerate(chosen):
+        for group, (_, rate) in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * (1 - step / len(chosen)) * min(1.0, (step + 1) / WARM_UP_STEPS)
+        encoder.train()
+        among = torch.nonzero(torch.isin(pairs.text_projects, projects))[:, 0]
+        scores = encoder(pairs.questions[asked]) @ encoder(pairs.texts[among]).T / TEMPERATURE
+        scores = scores.masked_fill(pairs.nearly[asked][:, among], _NEVER)
+        right = scores.masked_fill(~pairs.answers[asked][:, among], _NEVER)
+        loss = (torch.logsumexp(scores, 1) - torch.logsumexp(right, 1)).mean()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+
+def _steps(pairs: Pairs) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The questions of a few projects at a time, in an order by lot."""
+    order = pairs.learned[torch.randperm(len(pairs.learned), device=DEVICE)]
+    projects = torch.unique(pairs.projects[order])
+    steps = []
+    for some in projects[torch.randperm(len(projects), device=DEVICE)].split(PROJECTS_PER_STEP):
+        asked = order[torch.isin(pairs.projects[order], some)]
+        steps += [(some, part) for part in asked.split(QUESTIONS_PER_STEP)]
+    return steps
+
+
+def main() -> None:
+    """Learn, measure, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--rank", type=int, default=RANK)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    given = parser.parse_args()
+    began = time.monotonic()
+    torch.manual_seed(1)
+    pairs, encoder = Pairs(given.pairs), AdaptedEncoder(given.model, given.rank)
+    print(
+        f"{len(pairs.learned):,} questions to learn from", {name: len(asked) for name, asked in pairs.measured.items()}
+    )
+    for rounds in (0, given.rounds):
+        learn(encoder, pairs, rounds)
+        questions, texts = encoder.all(pairs.questions), encoder.all(pairs.texts)
+        shares = {name: pairs.shares(questions, texts, asked) for name, asked in pairs.measured.items()}
+        print(f"after {rounds} rounds, {time.monotonic() - began:.0f} s: {shares}", flush=True)
+    encoder.write(given.out)
+
+
+if __name__ == "__main__":
+    main()

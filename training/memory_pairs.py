@@ -1,0 +1,75 @@
+"""Questions and the observations that answer them, as numbers of word pieces: what memory_adapter.py learns from.
+
+    python -m training.memory_pairs OUT.npz
+
+Reads benchmarks/questions/memory_projects.jsonl: what was kept, project by project, with the questions that each
+observation answers (`queries`), and those that it helps with but does not answer (`nearly`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from benchmarks.memory_week import QUESTIONS
+
+from deltos.embed.identity import ENCODER_FOLDER
+from deltos.embed.inner_encoder import MOST_PIECES, MOST_TEXT_PIECES
+from deltos.embed.word_pieces import WordPieces
+from deltos.text.english import in_english
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+FILES = ("memory_projects.jsonl",)
+MOST_ANSWERS = 8
+
+
+def rows_of(names: Iterable[str] = FILES) -> list[dict[str, Any]]:
+    """The observations of all files, project by project."""
+    return [json.loads(line) for name in names for line in (QUESTIONS / name).read_text("utf-8").splitlines()]
+
+
+def padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """Rows of numbers with zeros behind them."""
+    out = np.zeros((len(rows), width), np.int32)
+    for place, row in enumerate(rows):
+        out[place, : len(row[:width])] = row[:width]
+    return out
+
+
+def main() -> None:
+    """Write the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    out: Path = parser.parse_args().out
+    pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lowers=True)
+    rows = rows_of()
+    projects = list(dict.fromkeys(row["project"] for row in rows))
+    number = {project: place for place, project in enumerate(projects)}
+    rows.sort(key=lambda row: number[row["project"]])
+    answers: dict[tuple[int, str], list[int]] = defaultdict(list)
+    nearly: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for place, row in enumerate(rows, start=1):  # 0 is none
+        for found, asked in ((answers, row["queries"]), (nearly, row.get("nearly", ()))):
+            for question in asked:
+                found[number[row["project"]], question].append(place)
+    np.savez_compressed(
+        out,
+        projects=np.array(projects),
+        texts=padded([pieces.of(in_english(row["text"]) or row["text"], MOST_TEXT_PIECES) for row in rows], 96),
+        text_projects=np.array([number[row["project"]] for row in rows]),
+        questions=padded([pieces.of(in_english(text) or text, MOST_PIECES) for _, text in answers], MOST_PIECES),
+        question_projects=np.array([project for project, _ in answers]),
+        answers=padded([*answers.values()], MOST_ANSWERS),
+        nearly=padded([nearly[key] for key in answers], MOST_ANSWERS),
+    )
+    print(f"{len(rows):,} observations of {len(projects)} projects, {len(answers):,} questions")
+
+
+if __name__ == "__main__":
+    main()
