@@ -113,7 +113,10 @@ def test_a_session_of_claude_code_is_kept_like_its_events(memory: Memory, disk: 
         ("request", "Now deploy it with [redacted:github-pat] please"),
         (
             "decision",
-            "Which database should the service use?\nThe user decided: SQLite (One file, no server)",
+            (
+                "Which database should the service use?\nThe user decided: SQLite (One file, no server)\n"
+                "Offered as well: PostgreSQL"
+            ),
         ),
     ]
     assert (report.added, report.unread) == (8, 0)
@@ -256,7 +259,7 @@ def test_a_second_run_adds_nothing_and_a_session_that_went_on_only_what_is_new(m
     disk.put("gemini.jsonl", ".gemini/tmp/app/chats/session-1.jsonl")
     first = mine(memory, disk.home)
     again = mine(memory, disk.home)
-    assert (first.added, first.merged) == (14, 4)
+    assert (first.added, first.merged) == (15, 3)
     assert (again.added, again.merged, again.unchanged) == (0, 0, 3)
     with file.open("a") as out:
         out.write(lines(prompt("Please rename the module to lexing", 99, cwd=str(disk.root))))

@@ -117,6 +117,38 @@ def test_a_choice_is_replaced_by_a_message_that_takes_it_back(notes: Notes) -> N
     assert chosen not in found
 
 
+ROUNDING = (
+    "At which point is VAT rounded?\nThe user decided: Once per invoice (Sum the net, one rounding)\n"
+    "Offered as well: Per line; Never"
+)
+
+
+@pytest.mark.parametrize(
+    ("later", "is_replaced"),
+    [
+        ("Margaret says Xero works the tax out per line, so an invoice never agrees. So per line it is.", True),
+        ("Den Betrag je invoice doch per line runden, Margaret will das so.", True),
+        ("Would it be better per line after all, for the invoice?", False),
+        ("We do not go with per line for the invoice, whatever Xero does.", False),
+        ("Each line of the log instead of every second one, please.", False),  # another matter
+        ("The invoice has one line too many, fix that.", False),  # nothing is chosen
+    ],
+)
+def test_a_choice_is_replaced_by_taking_what_was_offered_as_well(notes: Notes, later: str, is_replaced: bool) -> None:
+    notes.keep(ROUNDING, kind="decision", source="user")
+    notes.keep(later, kind="note", source="user")
+    assert (ROUNDING not in notes.ask("is VAT rounded per line or per invoice")) == is_replaced
+
+
+def test_what_replaces_is_found_in_the_words_of_what_no_longer_holds(notes: Notes) -> None:
+    notes.keep(ROUNDING, kind="decision", source="user")
+    for text in ("VAT numbers are checked once a month", "Amounts are rounded half up", "Margaret closes the quarter"):
+        notes.keep(text, kind="note", session="other")
+    later = "Xero works it out on each line, so nothing agrees with the invoice. So per line it is."
+    notes.keep(later, kind="note", source="user", session="friday")
+    assert notes.ask("at which point is VAT rounded", limit=1) == [later]
+
+
 def test_a_plan_is_not_hidden_because_one_step_is_taken_back_but_says_so(notes: Notes) -> None:
     plan = "Plan that the user approved:\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
     notes.keep(plan, kind="decision")

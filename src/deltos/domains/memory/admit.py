@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.commands import Effect, asks_for_version, effect_of, is_measurement, work_of
 from deltos.domains.memory.events import Action, Event, Happening, Outcome, ToolUse
 from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, prose_lines, split_sentences
-from deltos.domains.memory.model import Draft
+from deltos.domains.memory.model import DECIDED, Draft
 from deltos.domains.memory.redact import is_secret_file
 from deltos.text.scripts import UNSPACED
 
@@ -407,9 +407,7 @@ def _said_by_tool(tool: ToolUse) -> Draft | None:
 
 
 def _decided(asked: str, chosen: str) -> str:
-    return (
-        f"{asked.strip()}\nThe user decided: {chosen.strip()}" if asked.strip() else f"The user said: {chosen.strip()}"
-    )
+    return f"{asked.strip()}\n{DECIDED}{chosen.strip()}" if asked.strip() else f"The user said: {chosen.strip()}"
 
 
 def _pull_request(tool: ToolUse) -> Draft | None:

@@ -24,6 +24,10 @@ PERSONAL = "personal"
 # Asks for every project at once.
 ALL_PROJECTS = "all"
 
+# Begin the lines of a choice: what the user took, and what not; labels with semicolons between them.
+DECIDED = "The user decided: "
+OFFERED_AS_WELL = "Offered as well: "
+
 ID_PREFIX = "obs:"
 MAX_TEXT_CHARACTERS = 100_000
 

@@ -1,12 +1,14 @@
 """When a newer observation takes the place of an older one: it names what it replaces ("20, not 50", "Stripe instead of
 Adyen", "from 8 to 12") and speaks of the same matter, or it is an edit that takes out all that an earlier one put in.
-One that goes back to what held before ("back to Adyen") replaces what had replaced that. Plain scans: hooks run it."""
+One that goes back to what held before ("back to Adyen") replaces what had replaced that; one that takes what was
+offered and not chosen ("so per line it is") replaces the choice. Plain scans: hooks run it."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.domains.memory.model import DECIDED, OFFERED_AS_WELL
 from deltos.text.scripts import unspaced_words
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.words import tokens
@@ -71,6 +73,12 @@ _RETRACTIONS = (
     "changed my mind about ", "changed my mind on ", " take back ", " taking back ", " i was wrong about ",
     "habe es mir anders überlegt mit ",
 )  # fmt: skip
+# What a sentence has that chooses after all.
+_CHOOSING = (
+    " it is", " after all", " go for ", " go with ", " going with ", " instead", " switch to ", " we take ",
+    " let's do ", " let's use ", " doch ", " lieber ", " mejor ", " al final ", "还是", "改成", "改用",
+    "にします", "にしよう", "に変え",
+)  # fmt: skip
 # "from A to B" replaces A only where something is changed.
 _CHANGING = ("change", "switch", "move", "migrat", "raise", "lower", "increas", "reduc", "bump", "went ", "go ")
 _SMALL_WORDS = PROSE_STOP_WORDS | frozenset(
@@ -114,8 +122,9 @@ def kinds_to_compare(new: NewObservation) -> tuple[tuple[str, ...], int]:
     """The kinds of older observations that a new one may replace, and how many of them to look at; mostly none."""
     if new.kind == "change" and new.text.startswith(_EDIT):
         return (("change",), _EDITS_LOOKED_AT) if "\n- " in new.text else ((), 0)
-    if new.kind in _STATEMENTS and new.source != "agent" and (any(_corrections(new.text)) or goes_back(new)):
-        return _STATEMENTS, _LOOKED_AT
+    if new.kind in _STATEMENTS and new.source != "agent":
+        changes = any(_corrections(new.text)) or goes_back(new) or any(_choosing(new.text))
+        return (_STATEMENTS, _LOOKED_AT) if changes else ((), 0)
     return (), 0
 
 
@@ -128,8 +137,39 @@ def superseded(new: NewObservation | Observation, older: Iterable[Observation]) 
     """Those of the older observations in whose place the new one answers from now on."""
     if new.kind == "change":
         return [row for row in older if new.text.startswith(_EDIT) and _is_undone(row, new)]
-    corrections = list(_corrections(new.text)) if new.source != "agent" else []
-    return [row for row in older if any(_replaces(correction, row) for correction in corrections)]
+    if new.source == "agent":
+        return []
+    corrections, choosing = list(_corrections(new.text)), list(_choosing(new.text))
+    said = _stems(new.text) if choosing else frozenset[str]()
+    return [
+        row
+        for row in older
+        if any(_replaces(correction, row) for correction in corrections) or _takes_another(choosing, said, row)
+    ]
+
+
+def _choosing(text: str) -> Iterator[frozenset[str]]:
+    """The telling words of sentences that choose something; questions and what is denied choose nothing."""
+    if len(text) > 4 * _MOST_CHARACTERS:
+        return
+    for sentence in _sentences(text):
+        lowered = f" {sentence.lower().rstrip('.!。！ ')} "
+        is_chosen = any(mark in lowered for mark in _CHOOSING) and not any(word in lowered for word in _NOT_BACK)
+        if is_chosen and not sentence.rstrip().endswith(("?", "？")):
+            yield _stems(sentence)
+
+
+def _takes_another(choosing: Iterable[frozenset[str]], said: frozenset[str], older: Observation) -> bool:
+    """Whether a sentence takes what a choice had offered as well, in a text that speaks of the same matter."""
+    choice, offered, labels = older.text.partition(f"\n{OFFERED_AS_WELL}")
+    if not offered or older.pinned_at is not None:
+        return False
+    matter = _stems(choice.replace(DECIDED, " "))
+    for label in labels.partition("\n")[0].split("; "):
+        named = _stems(label) - matter
+        if named and said & matter and any(named <= sentence for sentence in choosing):
+            return True
+    return False
 
 
 def goes_back(new: NewObservation) -> bool:

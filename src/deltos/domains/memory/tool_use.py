@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.events import Action, Outcome, ToolUse
+from deltos.domains.memory.model import OFFERED_AS_WELL
 from deltos.domains.memory.outcome import outcome_of, status_in
 from deltos.store.observations import Clean
 
@@ -256,14 +257,15 @@ def _status(key: str, agent: str, answer: Payload, output: Clean) -> int | None:
 
 
 def _answers(given: Payload, payload: Payload, field: str) -> tuple[tuple[Clean, Clean], ...]:
-    """What was asked and what the user chose, with what the choice means."""
+    """What was asked and what the user chose, with what the choice means, the user's note, and what else there was."""
     questions = {str(number): question for number, question in enumerate(given.parts("questions"))}
     by_name = {question.text("question"): question for question in questions.values()}
     by_name |= {question.name("id"): question for question in questions.values() if question.name("id")}
     pairs = []
     for asked, chosen in _chosen(payload, field):
         question = questions.get(asked) or by_name.get(asked)
-        pairs.append((question.text("question") if question else asked, _meant(chosen, question)))
+        note = payload.part(field).part("annotations").part(asked).text("notes").strip()
+        pairs.append((question.text("question") if question else asked, _meant(chosen, question, note)))
     said = payload.said(field)
     if not pairs and said.startswith(_CHOSEN):
         pairs = [(given.text("question"), Clean(said.partition(": ")[2]))]
@@ -279,9 +281,18 @@ def _chosen(payload: Payload, field: str) -> list[tuple[Clean, Clean]]:
     return next((found for holder in holders if (found := holder.entries("answers"))), [])
 
 
-def _meant(chosen: Clean, question: Payload | None) -> Clean:
-    """A choice with the description that the user read beside it."""
-    for option in question.parts("options") if question else ():
-        if option.text("label") == chosen and (description := option.text("description")):
-            return Clean(f"{chosen} ({description})")
-    return chosen
+def _meant(chosen: Clean, question: Payload | None, note: str) -> Clean:
+    """A choice with the description that the user read beside it, the user's note, and the labels not chosen."""
+    options = question.parts("options") if question else ()
+    meant = next(
+        (
+            f"{chosen} ({each.text('description')})"
+            for each in options
+            if each.text("label") == chosen and each.text("description")
+        ),
+        str(chosen),
+    )
+    others = [str(label) for each in options if (label := each.text("label")) and label not in chosen]
+    if note:
+        meant = f"{meant}. In the user's words: {note}"
+    return Clean(f"{meant}\n{OFFERED_AS_WELL}{'; '.join(others)}" if others else meant)
