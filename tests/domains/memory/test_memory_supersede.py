@@ -140,6 +140,13 @@ def test_a_choice_is_replaced_by_taking_what_was_offered_as_well(notes: Notes, l
     assert (ROUNDING not in notes.ask("is VAT rounded per line or per invoice")) == is_replaced
 
 
+def test_of_several_choices_in_one_none_is_hidden(notes: Notes) -> None:
+    both = f"{ROUNDING}\nWho signs the invoice?\nThe user decided: Margaret\nOffered as well: Kofi"
+    notes.keep(both, kind="decision", source="user")
+    notes.keep("The tax of an invoice is off by pennies. So per line it is.", kind="note", source="user")
+    assert both in notes.ask("who signs the invoice")
+
+
 def test_what_replaces_is_found_in_the_words_of_what_no_longer_holds(notes: Notes) -> None:
     notes.keep(ROUNDING, kind="decision", source="user")
     for text in ("VAT numbers are checked once a month", "Amounts are rounded half up", "Margaret closes the quarter"):

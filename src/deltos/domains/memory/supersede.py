@@ -162,8 +162,8 @@ def _choosing(text: str) -> Iterator[frozenset[str]]:
 def _takes_another(choosing: Iterable[frozenset[str]], said: frozenset[str], older: Observation) -> bool:
     """Whether a sentence takes what a choice had offered as well, in a text that speaks of the same matter."""
     choice, offered, labels = older.text.partition(f"\n{OFFERED_AS_WELL}")
-    if not offered or older.pinned_at is not None:
-        return False
+    if not offered or older.pinned_at is not None or older.text.count(DECIDED) > 1:
+        return False  # of several choices in one, the others still hold
     matter = _stems(choice.replace(DECIDED, " "))
     for label in labels.partition("\n")[0].split("; "):
         named = _stems(label) - matter
