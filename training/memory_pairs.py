@@ -23,15 +23,10 @@ from deltos.embed.word_pieces import WordPieces
 from deltos.text.english import in_english
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-FILES = ("memory_projects.jsonl",)
+PROJECTS = QUESTIONS / "memory_projects.jsonl"
 MOST_ANSWERS = 8
-
-
-def rows_of(names: Iterable[str] = FILES) -> list[dict[str, Any]]:
-    """The observations of all files, project by project."""
-    return [json.loads(line) for name in names for line in (QUESTIONS / name).read_text("utf-8").splitlines()]
 
 
 def padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
@@ -48,7 +43,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     out: Path = parser.parse_args().out
     pieces = WordPieces((ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n"), lowers=True)
-    rows = rows_of()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in PROJECTS.read_text("utf-8").splitlines()]
     projects = list(dict.fromkeys(row["project"] for row in rows))
     number = {project: place for place, project in enumerate(projects)}
     rows.sort(key=lambda row: number[row["project"]])
@@ -61,7 +56,9 @@ def main() -> None:
     np.savez_compressed(
         out,
         projects=np.array(projects),
-        texts=padded([pieces.of(in_english(row["text"]) or row["text"], MOST_TEXT_PIECES) for row in rows], 96),
+        texts=padded(
+            [pieces.of(in_english(row["text"]) or row["text"], MOST_TEXT_PIECES) for row in rows], MOST_TEXT_PIECES
+        ),
         text_projects=np.array([number[row["project"]] for row in rows]),
         questions=padded([pieces.of(in_english(text) or text, MOST_PIECES) for _, text in answers], MOST_PIECES),
         question_projects=np.array([project for project, _ in answers]),

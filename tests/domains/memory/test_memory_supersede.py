@@ -147,15 +147,6 @@ def test_of_several_choices_in_one_none_is_hidden(notes: Notes) -> None:
     assert both in notes.ask("who signs the invoice")
 
 
-def test_what_replaces_is_found_in_the_words_of_what_no_longer_holds(notes: Notes) -> None:
-    notes.keep(ROUNDING, kind="decision", source="user")
-    for text in ("VAT numbers are checked once a month", "Amounts are rounded half up", "Margaret closes the quarter"):
-        notes.keep(text, kind="note", session="other")
-    later = "Xero works it out on each line, so nothing agrees with the invoice. So per line it is."
-    notes.keep(later, kind="note", source="user", session="friday")
-    assert notes.ask("at which point is VAT rounded", limit=1) == [later]
-
-
 def test_a_plan_is_not_hidden_because_one_step_is_taken_back_but_says_so(notes: Notes) -> None:
     plan = "Plan that the user approved:\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
     notes.keep(plan, kind="decision")

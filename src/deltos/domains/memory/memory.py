@@ -55,7 +55,6 @@ _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
 SNAPSHOTS_KEPT = 7
-_INHERITED_FROM, _INHERITED_CHARACTERS = 3, 600  # of what an observation replaces: its words find the new one
 _TIED_WITHIN = 12  # observations of a session, back from an edit, among which the statement is looked for
 _LASTING = ("decision", "preference")
 _RULE_OPENINGS = ("prefer ", "always use ", "never use ")
@@ -229,10 +228,7 @@ class Memory:
         replaced = self._supersede_older(writer, project, new)
         if new.kind not in _LASTING and (lasting := next((row for row in replaced if row.kind in _LASTING), None)):
             new = new._replace(kind=Clean(lasting.kind), score=lasting.score)  # what replaces a decision is one
-        # Who asks in the words of what no longer holds is to find what holds now.
-        inherited = " ".join(row.text for row in replaced[:_INHERITED_FROM] if row.kind != "change")
-        names = Clean(f"{new.names} {inherited[:_INHERITED_CHARACTERS]}".strip())
-        place = writer.insert(project, session, new._replace(created_at=created_at, names=names))
+        place = writer.insert(project, session, new._replace(created_at=created_at))
         if self._is_past:
             self._superseded_since(writer, project, place, new)
         return Remembered(new.id, redacted=prepared.redacted, superseded=tuple(row.id for row in replaced))
