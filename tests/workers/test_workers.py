@@ -216,7 +216,11 @@ def test_a_worker_that_is_cut_off_in_the_middle_loses_its_job_and_lives_on(
 
 def _a_worker_waits(url: str) -> bool:
     """Whether a worker has come to where it writes, and waits for another who does."""
-    sql = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'deltos worker%%' AND wait_event_type = 'Lock'"
+    # It may wait for a moment elsewhere, for another connection of its own.
+    sql = """SELECT 1 FROM pg_stat_activity AS waiting
+             WHERE waiting.application_name LIKE 'deltos worker%%' AND waiting.wait_event_type = 'Lock'
+             AND EXISTS (SELECT FROM pg_stat_activity AS held WHERE held.application_name = 'deltos'
+                         AND held.pid = ANY(pg_blocking_pids(waiting.pid)))"""
     with opened(url) as (database, _):
         return bool(database.query(sql))
 
