@@ -31,7 +31,9 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_passage
 from deltos.domains.docs.search import DocsRequest
+from deltos.embed.reading import docs_reading_model
 from deltos.embed.static import shared_model
+from deltos.meaning import Meaning
 from deltos.open_stores import open_library
 from deltos.private_hosts import PrivateHosts
 
@@ -64,12 +66,13 @@ def main() -> None:
 
 
 def opened(home: Path) -> Docs:
-    is_off = os.environ.get("DELTOS_EMBED") == "off"
-    embedder = (lambda: None) if is_off else shared_model
-    docs = open_docs(open_library(home), private_hosts=PrivateHosts.parse("127.0.0.1"), embedder=embedder)
-    if meaning := docs.library.crawls.meaning():
+    """All of a library read by the model of the wheel that DELTOS_EMBED names."""
+    library, name = open_library(home), os.environ.get("DELTOS_EMBED", "encoder")
+    meaning = None
+    if name != "off":
+        meaning = Meaning(shared_model() if name == "static" else docs_reading_model(), library.vectors)
         meaning.catch_up()
-    return docs
+    return open_docs(library, private_hosts=PrivateHosts.parse("127.0.0.1"), meaning=lambda: meaning)
 
 
 # ---------------------------------------------------------------------- crawling

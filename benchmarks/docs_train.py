@@ -28,7 +28,8 @@ import numpy as np
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features
-from deltos.embed.static import shared_model
+from deltos.embed.reading import docs_reading_model
+from deltos.meaning import Meaning
 from deltos.open_stores import open_library
 from deltos.ranking import load_ranker
 
@@ -185,9 +186,10 @@ def examples_of_group(number: int, sites: tuple[Site, ...], work: Path) -> list[
         if not (group / site.name).exists():
             lay_out(site, work, group)
     home = work / f"home{number}"
-    docs = open_docs(open_library(home), embedder=shared_model)
-    if meaning := docs.library.crawls.meaning():
-        meaning.catch_up()
+    library = open_library(home)
+    meaning = Meaning(docs_reading_model(), library.vectors)
+    meaning.catch_up()
+    docs = open_docs(library, meaning=lambda: meaning)
     for site in sites:
         if site.name not in {source.name for source in docs.library.sources()}:
             index_site(docs, group / site.name / "pages", site.name)

@@ -104,7 +104,7 @@ def over_http(project: Path, home: str, asked: Sequence[str], sessions: int) -> 
 async def _ask_all(pid: int, host: str, port: int, token: str, asked: Sequence[str], sessions: int) -> list[Row]:
     rows = list[Row]()
     for session in await _open(host, port, token, 1):
-        await _ask([session], TOOLS[0], asked[:1])  # indexes the project
+        await _ask([session], TOOLS[0], asked[:WARM_UP])  # indexes the project, and begins to read it
         session.close()
     await until_idle(pid)
     for tool in TOOLS:

@@ -1,6 +1,6 @@
-"""How words are best kept in PostgreSQL: three tables over the chunks of a real tree, their size and their speed.
+"""How words are best kept in PostgreSQL: three tables over the chunks of real trees, their size and their speed.
 
-python -m benchmarks.postgres_words --root FOLDER --database postgresql://…
+python -m benchmarks.postgres_words --root FOLDER … --database postgresql://…
 
 - packed: `store/postgres/words.py`, a row for each word and block of 4,096 chunks, ranked here
 - postings: a row for each word of each chunk, `(term, chunk) INCLUDE (tf)`, ranked by a query
@@ -95,18 +95,19 @@ def write_packed(database: Database, tables: ProjectTables, chunks: Chunks) -> N
 def write_postings(database: Database, chunks: Chunks) -> None:
     """A row for each word of each chunk."""
     with database.write() as connection:
-        rows = []
-        lengths = []
-        for number, columns in chunks:
-            counts: Counter[str] = Counter()
-            tokens = [tokens_of(text) for text in columns]
-            for weight, found in zip(_WEIGHTS, tokens, strict=True):
-                for token in found:
-                    counts[token] += weight  # type: ignore[assignment]
-            rows += [(token, number, float(count)) for token, count in counts.items()]
-            lengths.append((number, sum(map(len, tokens))))
-        copy_rows(connection, "posting (term, chunk, tf)", ("text", "int4", "float4"), rows)
-        copy_rows(connection, "chunk_length (chunk, length)", ("int4", "int4"), lengths)
+        for start in range(0, len(chunks), BATCH):
+            rows = []
+            lengths = []
+            for number, columns in chunks[start : start + BATCH]:
+                counts: Counter[str] = Counter()
+                tokens = [tokens_of(text) for text in columns]
+                for weight, found in zip(_WEIGHTS, tokens, strict=True):
+                    for token in found:
+                        counts[token] += weight  # type: ignore[assignment]
+                rows += [(token, number, float(count)) for token, count in counts.items()]
+                lengths.append((number, sum(map(len, tokens))))
+            copy_rows(connection, "posting (term, chunk, tf)", ("text", "int4", "float4"), rows)
+            copy_rows(connection, "chunk_length (chunk, length)", ("int4", "int4"), lengths)
         connection.execute("CREATE INDEX posting_by_term ON posting (term, chunk) INCLUDE (tf)")
 
 
@@ -180,10 +181,11 @@ def cpu_milliseconds(database: Database) -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--root", type=Path, nargs="+", required=True)
     parser.add_argument("--database", required=True)
     arguments = parser.parse_args()
-    chunks = chunks_of(arguments.root)
+    each = [words for root in arguments.root for _, words in chunks_of(root)]
+    chunks = list(enumerate(each, start=1))
     with closing(Database(arguments.database, migrations=(REGISTRY_001, WORDS_001, OTHERS), schema=SCHEMA)) as database:
         try:
             measure(database, chunks)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.search import GraphSearch
     from deltos.domains.memory.memory import Memory
     from deltos.embed.protocol import Embedder
+    from deltos.embed.reading import ReadingModel
     from deltos.embed.remote import Kind
     from deltos.federation.links import Links
     from deltos.federation.search import Federation
@@ -116,9 +117,13 @@ class OpenedDomains:
         if self.config.embedding.kind == "off":
             return None
         from deltos.embed.reading import api_reading_model, memory_reading_model  # deferred: numpy takes a while
-        from deltos.meaning import Meaning
 
-        model = api_reading_model() if of_apis else memory_reading_model()
+        return self._in_two_steps(api_reading_model() if of_apis else memory_reading_model(), vectors)
+
+    def _in_two_steps(self, model: ReadingModel, vectors: VectorRecords) -> Meaning:
+        """Words at once; what is read as a whole follows."""
+        from deltos.meaning import Meaning  # deferred, as above
+
         meaning = Meaning(model, vectors, at_once=model.words_alone, ends_soon=self._ends_with_its_answer)
         self._closing.callback(meaning.stop)
         return meaning
@@ -154,9 +159,19 @@ class OpenedDomains:
         meaning = cache(lambda: self._inner_meaning(self.library.api_vectors, of_apis=True))
         return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, meaning=meaning)
 
+    def _docs_meaning(self) -> Meaning | None:
+        """Compares passages of documentation; None when the user wants words alone."""
+        from deltos.meaning import Meaning  # deferred: numpy takes a while to import
+
+        if self.config.embedding.kind == "encoder":
+            from deltos.embed.reading import docs_reading_model  # deferred, as above
+
+            return self._in_two_steps(docs_reading_model(), self.library.vectors)
+        return Meaning(model, self.library.vectors) if (model := self.embedder) else None
+
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The model that compares by meaning; None when the user wants words alone."""
+        """The model that the user chose for documentation instead of ours; None when the user wants words alone."""
         chosen = self.config.embedding
         if chosen.kind == "off":
             return None
@@ -188,7 +203,7 @@ class OpenedDomains:
             browser=self.config.browser,
             apis=SharedApis(self, self.api_parser),
             parser=self.parser,
-            embedder=lambda: self.embedder,
+            meaning=cache(self._docs_meaning),
             jobs=self.jobs,
             changes_seconds=COMMAND_CHANGES_SECONDS if self._ends_with_its_answer else CHANGES_SECONDS,
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-EMBEDDERS = ("static", "off", "minilm", "openai", "ollama", "voyage")
+EMBEDDERS = ("encoder", "static", "off", "minilm", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 PROFILES = ("full", "lean")
 INDEXED_BY = ("server", "worker")
@@ -131,7 +131,7 @@ def parse_log_format(text: str) -> str:
 
 def _embedding(environ: Mapping[str, str]) -> Embedding:
     given = environ.get("DELTOS_EMBED", "").strip()
-    kind = given.lower() or "static"
+    kind = given.lower() or EMBEDDERS[0]
     if kind not in EMBEDDERS and ("/" in given or os.sep in given):
         return Embedding("folder", model=str(user_path(given, "DELTOS_EMBED")))
     if kind not in EMBEDDERS:

@@ -187,15 +187,31 @@ class Meaning:
         model, instead = (self._at_once or self._embedder).identity, self._embedder.identity
         return bool(self._store.unembedded(model, after=0, limit=1, instead=instead))
 
+    def keep_up(self, stopping: Callable[[], bool]) -> None:
+        """Give a vector to everything that has none: that of the faster model where there is one; the rest follows in
+        the background."""
+        if self._at_once is None:
+            self.catch_up(stopping)
+        else:
+            self._embed(self._at_once, stopping, instead=self._embedder.identity)
+            self._go_on()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for what goes on in the background, no longer than that; whether it has ended."""
+        if self._background is not None:
+            self._background.join(seconds)
+        return self._background is None or not self._background.is_alive()
+
+    @property
+    def count(self) -> int:
+        """How many texts have a vector of the model."""
+        return self._store.count(self._embedder.identity)
+
     def compare(self, question: str) -> Similarities | None:
         """The similarity of every text to a question; what was written since the last one gets its vector first."""
         until = time.monotonic() + CATCH_UP_SECONDS
         with suppress(StoreError):  # nothing can be written now: what has a vector is compared all the same
-            if self._at_once is None:
-                self.catch_up(lambda: time.monotonic() > until)
-            else:
-                self._embed(self._at_once, lambda: time.monotonic() > until, instead=self._embedder.identity)
-                self._go_on()
+            self.keep_up(lambda: time.monotonic() > until)
         question = in_english(question) or question
         return self.similarities(TextToEmbed(question, asked_words(question)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import time
@@ -22,6 +23,7 @@ from deltos.cli.command import (
     print_json,
 )
 from deltos.cli.looks import is_looked_at, progress_line
+from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.terminal import redraw_line
 from deltos.cli.wording import name_commands_in_notes
 from deltos.config import Config
@@ -56,6 +58,7 @@ _FAILING = ("FAILED", "INTERRUPTED")
 _POLL_SECONDS = 0.5
 # A crawl that was just begun waits for its process to start; one that waits longer has none.
 _START_SECONDS = 20.0
+_READING_SECONDS = 20.0  # for people who wait: a server, or `crawl --read`, reads the rest
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -76,6 +79,7 @@ def add_commands(subparsers: Subparsers) -> None:
     status.add_argument("--follow", action="store_true", help="stay until the crawl is done")
     crawl = add_verb(verbs, "crawl", _opened(_crawl_waiting), "go on with a crawl that stopped, until it is done")
     crawl.add_argument("source", help="name or id")
+    crawl.add_argument("--read", action="store_true", help="and until its model has read all passages")
     _add_version(crawl)
     _add_private(crawl)
     recrawl = add_verb(verbs, "recrawl", _opened(_recrawl), "bring a source up to date")
@@ -205,11 +209,13 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
         for source_id in source_ids:
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
-    return _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
+    code = _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
+    _read_passages(app.domains.docs, _READING_SECONDS)
+    return code
 
 
 def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> None:
-    words = ["docs", "crawl", source_id, "--json"]
+    words = ["docs", "crawl", source_id, "--json", "--read"]
     if allow_private_hosts:
         words.append(f"--allow-private-hosts={allow_private_hosts}")
     # It runs in another folder, where a relative DELTOS_HOME would mean another one.
@@ -217,8 +223,26 @@ def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> 
 
 
 def _crawl_waiting(app: App, arguments: argparse.Namespace) -> int:
-    meant = app.domains.docs.library.meant(arguments.source, arguments.version)
-    return _show((_crawl_here(app.domains.docs, source.id) for source in meant), arguments)
+    docs = app.domains.docs
+    meant = docs.library.meant(arguments.source, arguments.version)
+    code = _show((_crawl_here(docs, source.id) for source in meant), arguments)
+    if docs.library.crawls.jobs is None:
+        _read_passages(docs, math.inf if arguments.read else _READING_SECONDS)
+    return code
+
+
+def _read_passages(docs: Docs, seconds: float) -> None:
+    """Wait for the model to read passages, no longer than that; tells where some are left."""
+    bar, until = ProgressBar(), time.monotonic() + seconds
+    before, _ = docs.library.passages_read()
+    docs.library.crawls.keep_up()
+    with _terminable():
+        while not docs.library.crawls.wait_for_meaning(_POLL_SECONDS) and time.monotonic() < until:
+            read, total = docs.library.passages_read()
+            bar.report(read - before, total - before, "passages read")
+    bar.clear()
+    if note := docs.library.reading_note():
+        print(f"{note}; a server goes on with it, or `deltos docs crawl NAME --read`", file=sys.stderr)
 
 
 def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
@@ -297,7 +321,8 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
             print_json(_status_json(status))
     else:
         apis = [f"- {line}" for line in app.domains.docs.apis.names().values()]
-        told = render_sources(statuses, apis, project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
+        notes = filter(None, [app.domains.docs.library.reading_note()])
+        told = render_sources(statuses, [*apis, *notes], project_root=Path.cwd(), token_budget=_SHOWN_TOKENS).text
         print(name_commands_in_notes(told))
     return 0
 

@@ -54,10 +54,17 @@ class ReadQuestion:
 class InnerEncoder:
     """Turns texts and questions into unit vectors."""
 
-    def __init__(self, transformer: Transformer, pieces: WordPieces, heads: dict[str, Vectors]) -> None:
+    def __init__(
+        self,
+        transformer: Transformer,
+        pieces: WordPieces,
+        heads: dict[str, Vectors],
+        most_text_pieces: int = MOST_TEXT_PIECES,
+    ) -> None:
         self._transformer = transformer
         self._pieces = pieces
         self._heads = heads
+        self._most_text_pieces = most_text_pieces
         self._of_pieces = lru_cache(maxsize=_KEPT_QUESTIONS)(self._asked)  # finding and ordering both ask for it
 
     @classmethod
@@ -77,6 +84,10 @@ class InnerEncoder:
         heads = {**self._heads, "head.texts": adapter.pop("head.texts")}
         return InnerEncoder(self._transformer.adapted(adapter), self._pieces, heads)
 
+    def reading_first(self, most_text_pieces: int) -> InnerEncoder:
+        """The same, which reads less of each text."""
+        return InnerEncoder(self._transformer, self._pieces, self._heads, most_text_pieces)
+
     @property
     def dimensions(self) -> int:
         """The number of dimensions."""
@@ -84,7 +95,7 @@ class InnerEncoder:
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Unit vectors of texts; zeros for those in another language."""
-        rows = [self._pieces.of(passage.text, MOST_TEXT_PIECES) for passage in passages]
+        rows = [self._pieces.of(passage.text, self._most_text_pieces) for passage in passages]
         found = np.zeros((len(rows), self.dimensions), np.float32)
         if readable := [place for place, row in enumerate(rows) if self._is_readable(row)]:
             read = self._transformer.encoded_all([rows[place] for place in readable])

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _VERSION = "deltos-reading-3"
 # How long the sum of words is beside what is read as a whole, chosen by what finds most on open questions.
-_WORDS_OF_APIS, _WORDS_OF_MEMORY, _WORDS_OF_CODE = 0.5, 0.5, 1.0
+_WORDS_OF_APIS, _WORDS_OF_MEMORY, _WORDS_OF_CODE, _WORDS_OF_DOCS = 0.5, 0.5, 1.0, 1.0
+_DOCS_PIECES = 64  # of a passage: with more of it no more is found, and it costs more
 
 
 class TextReader(Protocol):
@@ -144,5 +145,18 @@ def code_reading_model() -> ReadingModel:
         code_words_reader(),
         shared_encoder(),
         words_length=_WORDS_OF_CODE,
+        answers_words=False,
+    )
+
+
+@cache
+def docs_reading_model() -> ReadingModel:
+    """For passages of documentation."""
+    return ReadingModel(
+        "docs",
+        shared_model(),
+        shared_encoder().reading_first(_DOCS_PIECES),
+        shared_encoder(),
+        words_length=_WORDS_OF_DOCS,
         answers_words=False,
     )

@@ -19,13 +19,23 @@ from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.fetch.configured import ask
+from deltos.meaning import Meaning
 from deltos.ranking import load_ranker
 from deltos.store.documents import CandidateChunk
 from deltos.text.words import Words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.embed.protocol import Embedder
     from tests.domains.docs.conftest import Desk
     from tests.loopback import Site
+
+
+def compared_by(desk: Desk, model: Embedder, at_once: Embedder | None = None) -> Callable[[], Meaning]:
+    meaning = Meaning(model, desk.store.vectors, at_once)
+    return lambda: meaning
+
 
 CANDIDATE = CandidateChunk(
     chunk_id=1,
@@ -255,7 +265,7 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
         remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
         paint="# Paint\n\n## Colours\n\nHow to fill an account of shapes with colours.",
     )
-    docs = open_docs(desk.store, embedder=shared_model)
+    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
@@ -299,7 +309,7 @@ Tell your lead two weeks ahead.
 )
 def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, embedder=shared_model)
+    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest(question)).passages
@@ -319,7 +329,7 @@ def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: st
 )
 def test_a_question_of_another_language_finds_an_english_section(desk: Desk, question: str, anchor: str) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, embedder=shared_model)
+    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest(question)).passages
@@ -337,7 +347,7 @@ def test_pages_of_the_language_of_the_question_are_found_by_their_words(desk: De
 
 def test_a_passage_that_shares_a_word_is_not_marked(desk: Desk) -> None:
     write(desk, handbook=HANDBOOK)
-    docs = open_docs(desk.store, embedder=shared_model)
+    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(DocsRequest("how often are backups copied")).passages
@@ -348,7 +358,7 @@ def test_a_passage_that_shares_a_word_is_not_marked(desk: Desk) -> None:
 def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
     down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
-    docs = open_docs(desk.store, embedder=lambda: down)
+    docs = open_docs(desk.store, meaning=compared_by(desk, down))
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest("quokka"))

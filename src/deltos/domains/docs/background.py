@@ -85,7 +85,7 @@ class Crawls:
         unfinished = [source_id for source_id in self.store.open_crawls() if not self.died(source_id)]
         for source_id in unfinished:
             self.start(source_id)
-        thread = threading.Thread(target=self._catch_up, name="docs-meaning", daemon=True)
+        thread = threading.Thread(target=self.keep_up, name="docs-meaning", daemon=True)
         with self._guard:
             self._threads[thread.name] = thread
         thread.start()
@@ -111,7 +111,7 @@ class Crawls:
                     return False
                 if not self._run_one(crawl, claim, run, report):
                     break
-            self._catch_up()
+            self.keep_up()
             return True
 
     def _run_one(self, crawl: CrawlRow, claim: CrawlClaim, run: Run, report: Callable[[], None]) -> bool:
@@ -204,10 +204,16 @@ class Crawls:
         if meaning := self.meaning():
             meaning.catch_up(self._stop.is_set)
 
-    def _catch_up(self) -> None:
-        """The same, where nobody waits for it."""
+    def wait_for_meaning(self, seconds: float) -> bool:
+        """Wait for vectors that are made in the background, no longer than that; whether this process is done."""
+        meaning = self.meaning()
+        return meaning is None or meaning.wait(seconds)
+
+    def keep_up(self) -> None:
+        """Vectors for what has none, where nobody waits for them: the faster ones at once, others behind."""
         try:
-            self.catch_up()
+            if meaning := self.meaning():
+                meaning.keep_up(self._stop.is_set)
         except DeltosError as exc:  # the model cannot be reached, or the store is busy: the next crawl or start goes on
             _log.warning("Vectors of documentation are not complete: %s", exc)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.clones.shelf import Clones
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.docs.model import ApiCatalog
-    from deltos.embed.protocol import Embedder
     from deltos.fetch.http import HttpClient
     from deltos.logins import Login
     from deltos.meaning import Meaning
@@ -77,7 +75,7 @@ def open_docs(
     apis: ApiCatalog | None = None,
     parser: GuardedParser | None = None,
     clock: Clock | None = None,
-    embedder: Callable[[], Embedder | None] = lambda: None,
+    meaning: Callable[[], Meaning | None] = lambda: None,
     jobs: Jobs | None = None,
     changes_seconds: float = CHANGES_SECONDS,
 ) -> Docs:
@@ -104,15 +102,6 @@ def open_docs(
         clock.monotonic,
         clock.sleep,
     )
-
-    @cache
-    def meaning() -> Meaning | None:
-        model = embedder()
-        if model is None:
-            return None
-        from deltos.meaning import Meaning  # deferred: numpy takes a while to import
-
-        return Meaning(model, store.vectors)
 
     crawls = Crawls(store.sources, store.pages, opener, clock, meaning, jobs)
     library = Library(

@@ -577,6 +577,16 @@ class Library:
         """Where every source stands."""
         return [self._status(source) for source in self.sources()]
 
+    def passages_read(self) -> tuple[int, int]:
+        """How many passages the model has read, and how many there are for it."""
+        meaning = self.crawls.meaning()
+        return (meaning.count, self._search_store.chunk_count()) if meaning else (0, 0)
+
+    def reading_note(self) -> str:
+        """How many passages the model has read, where some wait for it."""
+        read, total = self.passages_read()
+        return f"{read:,} of {total:,} passages are read so far; the others are found by their words" * (read < total)
+
     def status(self, named: str, version: str = "") -> SourceStatus:
         """Where one source stands."""
         return self._status(self.find(named, version))

@@ -83,7 +83,8 @@ class DocsTools:
         root = call.session.project_root()
         start = f"({root.as_posix().rstrip('/')}/"
         apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names().values()]
-        return render_sources(self._library.statuses(), apis, project_root=root, token_budget=self.token_budget)
+        lines = [*apis, *filter(None, [self._library.reading_note()])]
+        return render_sources(self._library.statuses(), lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:
         """Record a source and start its crawl in the background; a single page is read before the answer."""
