@@ -15,6 +15,7 @@ from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest, merge
 from deltos.domains.docs.types import DOCUMENTATION_TYPES
 from deltos.domains.docs.versions import same_version, version_key
+from deltos.embed.reading import docs_reading_model
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
@@ -317,6 +318,41 @@ def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: st
     assert found[0].is_near
     shown = render_passages(found[:1], project_root=desk.root, token_budget=500).text
     assert shown.count("(near in meaning)") == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "anchor"),
+    [
+        ("am I allowed to take some days off", "holidays"),
+        ("which account do I need before the first call", "signing-in"),
+        ("can we get yesterday's data back", "backups"),
+        ("wie oft darf man in einer Minute aufrufen", "rate-limits"),
+    ],
+)
+def test_passages_are_found_by_what_is_read_in_them_as_a_whole(desk: Desk, question: str, anchor: str) -> None:
+    write(desk, handbook=HANDBOOK)
+    docs = open_docs(desk.store, meaning=compared_by(desk, docs_reading_model(), docs_reading_model().words_alone))
+    docs.library.crawls.keep_up()
+    assert docs.library.crawls.wait_for_meaning(60.0)
+    assert docs.search.search(DocsRequest(question)).passages[0].citation.endswith(f"handbook.md#{anchor}")
+
+
+def test_until_passages_are_read_they_are_compared_by_their_words_and_that_is_said(desk: Desk) -> None:
+    write(desk, handbook=HANDBOOK)
+    docs = open_docs(desk.store, meaning=compared_by(desk, docs_reading_model(), docs_reading_model().words_alone))
+    with desk.store.vectors.claim() as is_held:  # another process reads
+        assert is_held
+        docs.library.crawls.keep_up()
+        assert docs.library.crawls.wait_for_meaning(60.0)
+        (first, *_) = docs.search.search(DocsRequest("vacation")).passages
+        assert first.citation.endswith("handbook.md#holidays")
+        assert first.is_near
+        passages = docs.library.status("manual").chunks
+        assert docs.library.reading_note().startswith(f"0 of {passages} passages are read so far")
+    docs.library.crawls.keep_up()
+    assert docs.library.crawls.wait_for_meaning(60.0)
+    assert docs.library.passages_read() == (passages, passages)
+    assert docs.library.reading_note() == ""
 
 
 @pytest.mark.parametrize(
