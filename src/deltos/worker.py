@@ -55,6 +55,10 @@ class _Duties:
         report = index.index(progress=progress, force=is_forced)
         for note in (*report.notes, *index.catch_up(progress=progress, again=is_forced)):
             self._say(f"{order.subject}: {note}")
+        if self._app.config.searches_by_meaning:
+            from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+
+            near_chunks(index.store.code).read(index.store.code, progress)
         _check(progress)
 
     def crawl(self, order: Order, progress: Progress) -> None:

@@ -11,6 +11,9 @@ from urllib.parse import quote
 import procrastinate
 
 from deltos.cli.main import main
+from deltos.domains.code.near import near_chunks
+from deltos.embed.words_reader import WordsReader
+from deltos.progress import Silent
 from deltos.store.jobs import INDEX, LOOK, RUNNING, SET_ASIDE, WAITING, Order, WorkerSettings
 from deltos.store.postgres.jobs import JOBS_001
 from deltos.store.postgres.projects import PostgresProjects
@@ -48,6 +51,25 @@ def test_a_worker_indexes_what_is_queued_and_forgets_the_job(
     assert worker("--once").end() == 0
     assert indexed_files(url) == {root: 1}
     assert jobs.every() == []
+
+
+def test_a_worker_reads_what_it_indexed_as_a_whole_and_servers_need_not(
+    queue: tuple[Database, PostgresJobs],
+    tmp_path: Path,
+    worker: Callable[..., WorkerProcess],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    jobs.add(Order(INDEX, str(root)))
+    assert worker("--once", DELTOS_EMBED="encoder").end() == 0
+    projects = PostgresProjects(lambda: database)
+    code = projects.store_of(root).code
+    monkeypatch.setattr(WordsReader, "texts", None)  # whoever reads fails
+    assert near_chunks(code).read(code, Silent()) == (1, 1)
+    assert code.readings().exists()
+    projects.remove(root)
+    assert not code.readings().exists()
 
 
 def test_an_order_waits_once_and_at_the_highest_urgency_it_was_given_with(queue: tuple[Database, PostgresJobs]) -> None:

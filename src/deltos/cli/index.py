@@ -60,8 +60,6 @@ def _read_chunks(index: ProjectIndex, bar: ProgressBar) -> list[str]:
     from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
 
     store = index.store.code
-    if store.readings_file() is None:
-        return []
     read, total = near_chunks(store).read(store, _ForSeconds(bar, _READING_SECONDS))
     if not is_read(total):
         return [f"meaning: {unread_note(total)}"]

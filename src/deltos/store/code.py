@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from deltos.store.version import Version
 
@@ -119,6 +118,19 @@ class FileScope:
         )
 
 
+class KeptReadings(Protocol):
+    """What was read of a project's chunks as a whole, kept in one piece: whatever is lost of it is read again."""
+
+    def exists(self) -> bool:
+        """Whether something is kept."""
+
+    def load(self) -> bytes | None:
+        """What was kept last. Raises OSError or StoreError where it cannot be read."""
+
+    def save(self, data: bytes) -> None:
+        """Keep this instead. Raises OSError or StoreError where it cannot be kept."""
+
+
 class Code(Protocol):
     """The chunks and definitions of one project, and how they are found."""
 
@@ -181,8 +193,8 @@ class Code(Protocol):
     def vector_numbers(self, model: str) -> list[int]:
         """The numbers of all vectors of a model."""
 
-    def readings_file(self) -> Path | None:
-        """Where what was read of chunks may be kept, and goes with the project; None where there is no such place."""
+    def readings(self) -> KeptReadings:
+        """What was read of chunks as a whole: goes with the project, and outlives this object."""
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

@@ -16,6 +16,7 @@ from deltos.domains.code import embedding, reading
 from deltos.domains.code.near import near_chunks
 from deltos.embed.words_reader import WordsReader
 from deltos.progress import Silent
+from deltos.store.sqlite.code import ReadingsFile
 from deltos.store.sqlite.projects import SqliteProjects
 from tests.calling import Desk
 from tests.domains.code.asking import paths, search
@@ -77,9 +78,9 @@ def test_a_project_is_read_once_and_by_the_next_process_not_again(
             assert len(reader.texts) == 3
             desk = Desk(app.tools(), root)
             assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
-            kept = index.store.code.readings_file()
-            assert kept is not None
-            assert kept.stat().st_mode & 0o077 == 0
+            kept = index.store.code.readings()
+            assert isinstance(kept, ReadingsFile)
+            assert kept.path.stat().st_mode & 0o077 == 0
     assert len(reader.texts) == 3
 
 
@@ -147,9 +148,7 @@ def test_a_damaged_file_of_readings_is_read_anew(desk: Desk, app: App, project: 
     write_files(project, PROJECT)
     search(desk, "queue")
     store = app.domains.projects.at(project).store.code
-    kept = store.readings_file()
-    assert kept is not None
-    kept.write_bytes(content)
+    store.readings().save(content)
     assert read_all(store)
     assert paths(search(desk, QUESTION))[0] == "lost_keys.py"
 
@@ -158,7 +157,7 @@ def test_readings_of_another_model_are_not_used(tmp_path: Path) -> None:
     path = tmp_path / "readings"
     with path.open("wb") as file:
         np.savez(file, model=np.array("other"), keys=np.zeros((1, 8), np.uint8), vectors=np.ones((1, 512), np.int8))
-    assert reading._opened(path) == {}
+    assert reading._opened(ReadingsFile(path)) == {}
 
 
 def test_nothing_is_read_where_meaning_is_off(
@@ -176,8 +175,7 @@ def test_readings_go_with_the_index(tmp_path: Path, workers: Workers) -> None:
         index = app.domains.projects.at(root)
         index.index()
         read_all(index.store.code)
-        kept = index.store.code.readings_file()
-        assert kept is not None
+        kept = index.store.code.readings()
         assert kept.exists()
     SqliteProjects(tmp_path / "home").remove(root)
     assert not kept.exists()

@@ -97,6 +97,23 @@ def test_a_claim_is_held_by_one_and_ends_with_its_block(opened: Callable[..., Da
         assert third
 
 
+def test_who_lost_a_claim_can_write_nothing_more_under_it(opened: Callable[..., Database]) -> None:
+    database, other = opened(), opened()
+    add(database, "before")
+    with database.claim("a"):
+        add(database, "under the claim")
+        other.query(
+            """SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+               WHERE datname = current_database() AND query LIKE 'SELECT 1' AND pid <> pg_backend_pid()"""
+        )
+        with other.claim("a") as is_taken_over:
+            assert is_taken_over
+            with pytest.raises(StoreError):
+                add(database, "too late")
+    add(database, "after")
+    assert texts(database) == ["after", "before", "under the claim"]
+
+
 def test_text_may_contain_nul(opened: Callable[..., Database]) -> None:
     database = opened()
     add(database, "a\0b")

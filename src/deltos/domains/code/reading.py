@@ -2,14 +2,14 @@
 
 It takes some milliseconds a chunk, so a project is read in the background once it is asked about, a little of it by
 `deltos index`. Until all is read, and where there are too many chunks, sums of words are compared alone. What was read
-is known by its words: only what changed is read again. A file beside the index keeps it.
+is known by its words: only what changed is read again. It is kept beside the index.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
-import os
 import threading
 import weakref
 import zipfile
@@ -23,18 +23,17 @@ from deltos.domains.code.embedding import MOST_CHUNKS_READ, words_to_read
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.reading import code_reading_model
 from deltos.embed.rows import quantised
+from deltos.errors import StoreError
 from deltos.progress import Silent
-from deltos.store.private import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import numpy.typing as npt
 
     from deltos.embed.protocol import Vectors
     from deltos.progress import Progress
-    from deltos.store.code import Code, CodeChunkWords, FileWords
+    from deltos.store.code import Code, CodeChunkWords, FileWords, KeptReadings
 
     Int8: TypeAlias = npt.NDArray[np.int8]
 
@@ -47,7 +46,9 @@ _MOSTLY_KNOWN = 0.8
 # One in so many may be lost with the process, while it reads and after that: the file is written as a whole.
 _UNSAVED_MEANWHILE, _UNSAVED_AFTER = 4, 20
 _KEY_BYTES = 8
-_DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
+_DAMAGED = (
+    OSError, StoreError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
 _MOST_KEPT = 2 * MOST_CHUNKS_READ  # with what stood there before
 _ONE_AT_A_TIME = threading.Lock()  # however many projects there are, one core reads
 
@@ -91,7 +92,7 @@ class ReadChunks:
                 words = _words_of(missing, store)
                 self._thread = threading.Thread(
                     target=self._read,
-                    args=(words, store.readings_file(), _WhileOpen(weakref.ref(store))),
+                    args=(words, store.readings(), _WhileOpen(weakref.ref(store))),
                     name="reading",
                     daemon=True,
                 )
@@ -103,7 +104,7 @@ class ReadChunks:
 
     def read(self, files: Sequence[WrittenFile], store: Code, progress: Progress) -> int:
         """Read what is not known yet, until that is cancelled; how many chunks are read then."""
-        self._read(_words_of(files, store), store.readings_file(), progress)
+        self._read(_words_of(files, store), store.readings(), progress)
         return sum(file.chunk_count for file in files if self._is_read(file))
 
     def _is_read(self, file: WrittenFile) -> bool:
@@ -113,7 +114,7 @@ class ReadChunks:
     def _is_mostly_known(self, files: Sequence[WrittenFile], store: Code) -> bool:
         known = self._known
         if known is None:
-            return (kept := store.readings_file()) is not None and kept.exists()
+            return store.readings().exists()
         return len(known) >= _MOSTLY_KNOWN * sum(file.chunk_count for file in files)
 
     def _joined(self, files: Sequence[WrittenFile]) -> Int8 | None:
@@ -123,12 +124,14 @@ class ReadChunks:
         self._keys = {file.number: self._keys[file.number] for file in files}  # others were indexed anew, or are gone
         return np.array([known[key] for keys in self._keys.values() for key in keys], np.int8)
 
-    def _read(self, words: Mapping[int, list[str]], keep_in: Path | None, progress: Progress) -> None:
+    def _read(self, words: Mapping[int, list[str]], kept: KeptReadings, progress: Progress) -> None:
         """Read the words of chunks, by the number of the write, and keep what is new."""
-        known = _opened(keep_in) if self._known is None else self._known
+        known = _opened(kept) if self._known is None else self._known
         self._known = known
         keys = {number: [_key(text) for text in texts] for number, texts in words.items()}
         texts = {key: text for number in words for key, text in zip(keys[number], words[number], strict=True)}
+        if sum(key not in known for key in texts) > _CHUNKS_AT_ONCE:  # another process may have read them
+            known |= _opened(kept)
         missing = [key for key in texts if key not in known]
         for start in range(0, len(missing), _CHUNKS_AT_ONCE):
             if progress.cancelled():
@@ -139,18 +142,18 @@ class ReadChunks:
             known.update(zip(some, quantised(vectors), strict=True))
             progress.report(start + len(some), len(missing), "chunks read")
             self._unsaved += len(some)
-            self._keep(keep_in, _UNSAVED_MEANWHILE)
-        self._keep(keep_in, _UNSAVED_AFTER)
+            self._keep(kept, _UNSAVED_MEANWHILE)
+        self._keep(kept, _UNSAVED_AFTER)
         self._keys |= keys
         if len(known) > _MOST_KEPT:
             used = {key for own in self._keys.values() for key in own}
             self._known = {key: vector for key, vector in known.items() if key in used}
 
-    def _keep(self, keep_in: Path | None, one_in: int) -> None:
+    def _keep(self, kept: KeptReadings, one_in: int) -> None:
         """Write the file where that much is new."""
         known = self._known
         if known and self._unsaved and self._unsaved * one_in >= len(known):
-            _save(keep_in, known)
+            _save(kept, known)
             self._unsaved = 0
 
 
@@ -183,35 +186,30 @@ def _chunks_of(file: WrittenFile) -> range:
     return range(file.first_chunk, file.first_chunk + file.chunk_count)
 
 
-def _opened(path: Path | None) -> dict[bytes, Int8]:
-    """What a file keeps; nothing where there is none, where it is damaged, or where another reader wrote it."""
+def _opened(kept: KeptReadings) -> dict[bytes, Int8]:
+    """What is kept; nothing where it is damaged, or where another reader wrote it."""
     model = code_reading_model()
     with suppress(*_DAMAGED):
-        if path is not None and path.exists():
-            with np.load(path, allow_pickle=False) as kept:
-                keys, vectors = kept["keys"], kept["vectors"]
+        if data := kept.load():
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                keys, vectors = arrays["keys"], arrays["vectors"]
                 is_whole = (vectors.dtype, vectors.shape) == (np.int8, (len(keys), model.dimensions))
-                if is_whole and str(kept["model"]) == model.identity:
+                if is_whole and str(arrays["model"]) == model.identity:
                     return dict(zip(map(bytes, keys), vectors, strict=True))
     return {}
 
 
-def _save(path: Path | None, known: Mapping[bytes, Int8]) -> None:
+def _save(kept: KeptReadings, known: Mapping[bytes, Int8]) -> None:
     """Keep what is known; what cannot be written is read again in the next process."""
-    if path is None or not known:
-        return
-    beside = path.with_name(f"{path.name}.part")  # two that write at once damage it, and it is read anew
+    data = io.BytesIO()
+    np.savez(
+        data,
+        allow_pickle=False,
+        model=np.array(code_reading_model().identity),
+        keys=np.array([np.frombuffer(key, np.uint8) for key in known]),
+        vectors=np.array([*known.values()], np.int8),
+    )
     try:
-        with os.fdopen(open_private(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
-            np.savez(
-                file,
-                allow_pickle=False,
-                model=np.array(code_reading_model().identity),
-                keys=np.array([np.frombuffer(key, np.uint8) for key in known]),
-                vectors=np.array([*known.values()], np.int8),
-            )
-        beside.replace(path)
-    except OSError as error:
+        kept.save(data.getvalue())
+    except (OSError, StoreError) as error:
         logger.debug("what was read is not kept: %s", error)
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.store.code import (
@@ -18,6 +19,7 @@ from deltos.store.code import (
 )
 from deltos.store.postgres.database import Migration
 from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.rights import BY_PROJECT, protected
 from deltos.store.postgres.rows import ascii_lower, check_text, copy_rows, is_one_of, is_one_of_in_any_case, lower_cut
 from deltos.store.postgres.tables import STORED_FILE, stored_file
 from deltos.store.postgres.words import WordChanges, WordIndex, WordKind, read_words
@@ -25,10 +27,9 @@ from deltos.store.postgres.words import WordChanges, WordIndex, WordKind, read_w
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from deltos.store.code import Code
-    from deltos.store.postgres.database import Connection
+    from deltos.store.postgres.database import Connection, Database
     from deltos.store.postgres.tables import Ids, ProjectTables
     from deltos.store.project import StoredFile
     from deltos.store.version import Version
@@ -86,6 +87,12 @@ CODE_001 = Migration(
     )
     + "CREATE INDEX chunk_vectors_by_file ON chunk_vectors (project, file_id);",
 )
+CODE_002 = Migration(
+    "code-002-readings",
+    partitioned("chunk_readings", "data bytea NOT NULL, PRIMARY KEY (project)")
+    + "ALTER TABLE chunk_readings ALTER COLUMN data SET STORAGE EXTERNAL;"  # vectors do not get smaller
+    + protected("chunk_readings", BY_PROJECT),
+)
 CHUNK_WORDS = WordKind(1, (2.0, 1.5, 1.0))
 FILE_WORDS = WordKind(2, (4.0, 1.5, 3.0, 1.5))
 # So many chunks are held back before they are written: about a block of the inverted index.
@@ -99,6 +106,29 @@ _WHOLE_CHUNK = """SELECT chunk.id, file_id, path, start_line, end_line, symbol, 
                   FROM chunk JOIN file ON file.project = chunk.project AND file.id = file_id
                   WHERE chunk.project = %s AND chunk.id = ANY(%s)"""
 _FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingsRow:
+    """Implements `store.code.KeptReadings`: a row of the project, which servers and workers share."""
+
+    database: Database
+    project: int
+
+    def exists(self) -> bool:
+        return bool(self.database.query("SELECT 1 FROM chunk_readings WHERE project = %s", (self.project,)))
+
+    def load(self) -> bytes | None:
+        rows = self.database.query("SELECT data FROM chunk_readings WHERE project = %s", (self.project,))
+        return bytes(rows[0][0]) if rows else None
+
+    def save(self, data: bytes) -> None:
+        with self.database.write() as connection:
+            connection.execute(
+                """INSERT INTO chunk_readings VALUES (%s, %s)
+                   ON CONFLICT (project) DO UPDATE SET data = excluded.data""",
+                (self.project, data),
+            )
 
 
 class PostgresCode:
@@ -252,8 +282,8 @@ class PostgresCode:
         sql = "SELECT number FROM chunk_vectors WHERE project = %s AND model = %s ORDER BY number"
         return [row[0] for row in self._tables.query(sql, (self._tables.key, model))]
 
-    def readings_file(self) -> Path | None:
-        return None
+    def readings(self) -> ReadingsRow:
+        return ReadingsRow(self._tables.database, self._tables.key)
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int

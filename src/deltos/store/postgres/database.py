@@ -211,6 +211,7 @@ class Database:
         if self._open_here() is not None:
             raise StoreError("A transaction cannot begin inside another one of the same thread")
         with self._transaction("BEGIN") as connection:
+            self._check_claims()
             yield connection
             connection.execute("COMMIT")
 
@@ -246,14 +247,33 @@ class Database:
 
     @contextmanager
     def claim(self, key: str) -> Iterator[bool]:
-        """Whether this process now holds the claim of that name; held until the block ends or the process dies."""
+        """Whether this process now holds the claim of that name; held until the block ends or the process dies.
+
+        Where its connection is lost, so is the claim, and what this thread then wants to write fails.
+        """
         with self.errors:
             connection = self._connect()
-        # Closing the connection gives the claim back; where its server is gone, so is the claim.
-        with closing(connection):
+        with closing(connection):  # which gives the claim back
             with self.errors:
                 row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_number(key),)).fetchone()
-            yield bool(row and row[0])
+            is_held = bool(row and row[0])
+            before = self._claims()
+            self._local.claims = (*before, connection) if is_held else before
+            try:
+                yield is_held
+            finally:
+                self._local.claims = before
+
+    def _claims(self) -> tuple[Connection, ...]:
+        """The connections that hold the claims of this thread."""
+        claims: tuple[Connection, ...] = getattr(self._local, "claims", ())
+        return claims
+
+    def _check_claims(self) -> None:
+        """Raise where a claim of this thread was lost. Who cuts a process off cuts all of its connections: one that was
+        opened before this check is cut with the claim, and one that comes after the cut finds it lost."""
+        for connection in self._claims():
+            connection.execute("SELECT 1")
 
     def connected_apart(self) -> Connection:
         """A connection of its own, beside the pool; whoever asks for it closes it."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.store.code import (
@@ -16,6 +19,7 @@ from deltos.store.code import (
     FileVectors,
     FileWords,
 )
+from deltos.store.private import open_private
 from deltos.store.sqlite.database import Database, Migration, NamedErrors
 from deltos.store.sqlite.vocabulary import KnownVocabulary
 from deltos.store.sqlite.words import any_of, one_or_two_of
@@ -78,6 +82,30 @@ CODE_002 = Migration(
 
 # A word is common when it stands in more than one of so many chunks.
 COMMON_SHARE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingsFile:
+    """Implements `store.code.KeptReadings`: a file beside the index."""
+
+    path: Path
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def load(self) -> bytes | None:
+        return self.path.read_bytes() if self.path.exists() else None
+
+    def save(self, data: bytes) -> None:
+        beside = self.path.with_name(f"{self.path.name}.part")  # two that write at once damage it, and it is read anew
+        try:
+            with os.fdopen(open_private(beside, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+                file.write(data)
+            beside.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise
 
 
 class SqliteCode:
@@ -219,8 +247,8 @@ class SqliteCode:
         rows = self._database.read().execute("SELECT number FROM chunk_vectors WHERE model = ?", (model,))
         return [row[0] for row in rows]
 
-    def readings_file(self) -> Path | None:
-        return self._database.path.with_name(f"{self._database.path.name}-readings")
+    def readings(self) -> ReadingsFile:
+        return ReadingsFile(self._database.path.with_name(f"{self._database.path.name}-readings"))
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
