@@ -103,6 +103,7 @@ def ask_code(product: Product, folder: Path, questions: Sequence[Question]) -> d
 def ask_docs(product: Product, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
     """Search the project's documentation."""
     product.run("docs", "add", str(folder), "--name", "manual", "--wait")
+    product.run("docs", "crawl", "manual", "--read")
     return product.batch(questions, "docs", "search", "--json")
 
 
