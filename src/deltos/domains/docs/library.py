@@ -579,8 +579,9 @@ class Library:
 
     def passages_read(self) -> tuple[int, int]:
         """How many passages the model has read, and how many there are for it."""
-        meaning = self.crawls.meaning()
-        return (meaning.count, self._search_store.chunk_count()) if meaning else (0, 0)
+        total = self._search_store.chunk_count()
+        meaning = self.crawls.meaning() if total else None  # opening the model takes a while
+        return (meaning.count, total) if meaning else (0, 0)
 
     def reading_note(self) -> str:
         """How many passages the model has read, where some wait for it."""
