@@ -55,7 +55,7 @@ def test_an_unknown_toolset_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_model_in_the_wheel_compares_by_meaning_unless_the_user_wants_another_or_none() -> None:
-    assert Config.from_environment({"DELTOS_HOME": "/x"}).embedding.kind == "static"
+    assert Config.from_environment({"DELTOS_HOME": "/x"}).embedding.kind == "encoder"
     assert Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "Off"}).embedding.kind == "off"
     chosen = {"DELTOS_EMBED": "ollama", "DELTOS_EMBED_URL": "http://host", "DELTOS_EMBED_MODEL": "m"}
     embedding = Config.from_environment({"DELTOS_HOME": "/x", **chosen, "DELTOS_EMBED_KEY": "k"}).embedding

@@ -30,7 +30,7 @@ SMALLEST_TOKEN_BUDGET = 200
 class Embedding:
     """Which model compares by meaning, and where it is when it is not the one in the wheel."""
 
-    kind: str = "static"
+    kind: str = EMBEDDERS[0]
     url: str = ""
     model: str = ""
     key: str = field(default="", repr=False)

@@ -21,6 +21,7 @@ from deltos.domains.apis.render import render_changes
 from deltos.embed.reading import api_reading_model
 from deltos.errors import NotFound
 from deltos.meaning import Meaning
+from deltos.progress import Silent
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text.words import shared_words
 
@@ -361,6 +362,7 @@ def test_words_are_compared_by_meaning_where_they_differ(near_apis: Apis, tmp_pa
     }
     (tmp_path / "firm.json").write_text(json.dumps({"openapi": "3.0.0", "info": {"title": "Firm"}, "paths": paths}))
     near_apis.indexer.add(str(tmp_path / "firm.json"), "firm")
+    near_apis.searcher.read(Silent())
     asked = {
         "throw a picture away": "DELETE /photos/{id}",
         "remove a bill": "DELETE /invoices/{id}",
