@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import signal
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from deltos.languages.grammar import parse
 from deltos.languages.table import language
+
+_RESERVED: list[mmap.mmap] = []
 
 
 class Unsendable(Exception):
@@ -57,6 +60,16 @@ def sleep(_: object) -> None:
 def devour(_: object) -> int:
     """Take all the memory there is."""
     return len([bytearray(1 << 26) for _ in range(10_000)])
+
+
+def reserve(_: object) -> None:
+    """Reserve much address space for as long as the process lives, as allocators do for threads."""
+    _RESERVED.append(mmap.mmap(-1, 800 << 20, prot=0))
+
+
+def take(size: int) -> int:
+    """Take some memory."""
+    return len(bytearray(size))
 
 
 def inflate(_: object) -> bytes:

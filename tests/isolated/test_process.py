@@ -113,6 +113,17 @@ def test_what_takes_too_much_memory_is_ended(workers: Workers) -> None:
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
+def test_what_an_earlier_task_reserved_without_using_it_does_not_count(workers: Workers) -> None:
+    workers.run(tasks.reserve, None, limits=PLENTY)
+    before = pid_of(workers)
+    limits = TaskLimits(memory_bytes=512 << 20)
+    assert workers.run(tasks.take, 400 << 20, limits=limits) == 400 << 20
+    assert pid_of(workers) == before, "it was tried again in a fresh child"
+    with pytest.raises(TookTooMuchMemory, match="more than 512 MB"):
+        workers.run(tasks.take, 520 << 20, limits=limits)
+
+
 def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: Workers) -> None:
     with pytest.raises(TookTooMuchMemory, match="takes more than 64 MB"):
         workers.run(tasks.inflate, None, limits=PLENTY)

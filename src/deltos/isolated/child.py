@@ -13,6 +13,7 @@ import signal
 import sys
 import traceback
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from deltos.errors import ParserCrashed, TookTooMuchMemory
@@ -136,6 +137,8 @@ else:
     import resource
     import select
 
+    _STATM = Path("/proc/self/statm")
+
     def _prepare(lifeline: int) -> None:
         """Nobody handles the signals that end us, no core is dumped, and news on the lifeline concern this process."""
         for number in (signal.SIGPROF, signal.SIGVTALRM, signal.SIGIO):
@@ -144,10 +147,20 @@ else:
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
 
     def _limit_memory(limit_bytes: int) -> None:
+        """Limit what holds data. The system limits address space, so what takes that without holding any is added:
+        threads of earlier tasks leave hundreds of megabytes that are reserved and never used."""
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        soft = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
+        soft = limit_bytes + _space_without_data()
+        soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
         with suppress(OSError, ValueError):  # macOS refuses what is below the present use
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+    def _space_without_data() -> int:
+        """The address space in use that holds no data of ours; 0 where the system does not tell."""
+        with suppress(OSError):
+            size, _resident, _shared, _text, _library, data, _dirty = map(int, _STATM.read_bytes().split())
+            return (size - data) * resource.getpagesize()
+        return 0
 
     def _start_timer(limits: TaskLimits) -> None:
         signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # brings SIGPROF
