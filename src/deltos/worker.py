@@ -10,7 +10,7 @@ from deltos.app import App
 from deltos.confinement import Confinement, confined
 from deltos.errors import Cancelled, DeltosError, StoreBusy
 from deltos.open_stores import address_of_worker, open_jobs, take_jobs
-from deltos.store.jobs import CRAWL, EMBED, INDEX, LOOK, SWEEP, Order, Work
+from deltos.store.jobs import CRAWL, EMBED, INDEX, LOOK, READ, SWEEP, Order, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +41,15 @@ class _Duties:
 
     def work(self) -> Work:
         return Work(
-            {INDEX: self.index, CRAWL: self.crawl, EMBED: self.embed, LOOK: self.look, SWEEP: self.sweep},
-            every_minute=(LOOK,),
+            {
+                INDEX: self.index,
+                READ: self.read,
+                CRAWL: self.crawl,
+                EMBED: self.embed,
+                LOOK: self.look,
+                SWEEP: self.sweep,
+            },
+            every_minute=(LOOK, EMBED),
             every_hour=(SWEEP,),
             interrupt=self._app.domains.interrupt,
             say=self._say,
@@ -56,9 +63,15 @@ class _Duties:
         for note in (*report.notes, *index.catch_up(progress=progress, again=is_forced)):
             self._say(f"{order.subject}: {note}")
         if self._app.config.searches_by_meaning:
-            from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+            self._jobs.add(Order(READ, order.subject))  # whoever waits for the index does not wait for that
+        _check(progress)
 
-            near_chunks(index.store.code).read(index.store.code, progress)
+    def read(self, order: Order, progress: Progress) -> None:
+        """Read a project's chunks as a whole; servers find it in the database."""
+        from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+
+        code = self._app.domains.projects.at(Path(order.subject)).store.code
+        near_chunks(code).read(code, progress)
         _check(progress)
 
     def crawl(self, order: Order, progress: Progress) -> None:
@@ -71,10 +84,9 @@ class _Duties:
                 raise StoreBusy("Another process crawls this source", hint="It is tried again later.")
         _check(progress)
 
-    def embed(self, _order: Order, progress: Progress) -> None:
-        """Make vectors for documentation that has none of the present model."""
-        self._app.domains.docs.library.crawls.catch_up()
-        _check(progress)
+    def embed(self, _order: Order, _progress: Progress) -> None:
+        """Make vectors for documentation that has none of the present model; slow ones are made beside other jobs."""
+        self._app.domains.docs.library.crawls.keep_up()
 
     def look(self, _order: Order, progress: Progress) -> None:
         """Queue the projects whose checkouts differ from their indexes: servers may not see their files."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 INDEX = "index"  # a project: its code, graph and history
 CRAWL = "crawl"  # a source of documentation
+READ = "read"  # a project's code, as a whole, for search by meaning
 EMBED = "embed"  # vectors of documentation that has none of the present model
 LOOK = "look"  # whether checkouts differ from their indexes
 SWEEP = "sweep"  # blobs that nothing refers to any more

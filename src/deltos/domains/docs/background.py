@@ -199,11 +199,6 @@ class Crawls:
                 return
             self.clock.sleep(_QUEUE_POLL_SECONDS)
 
-    def catch_up(self) -> None:
-        """Vectors for what has none of the present model; words are found meanwhile and without them."""
-        if meaning := self.meaning():
-            meaning.catch_up(self._stop.is_set)
-
     def wait_for_meaning(self, seconds: float) -> bool:
         """Wait for vectors that are made in the background, no longer than that; whether this process is done."""
         meaning = self.meaning()
