@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from deltos.domains.graph.search import GraphSearch
     from deltos.domains.memory.memory import Memory
     from deltos.embed.protocol import Embedder
-    from deltos.embed.reading import ReadingModel
     from deltos.embed.remote import Kind
     from deltos.federation.links import Links
     from deltos.federation.search import Federation
@@ -118,13 +117,15 @@ class OpenedDomains:
             return None
         from deltos.embed.reading import api_reading_model, memory_reading_model  # deferred: numpy takes a while
 
-        return self._in_two_steps(api_reading_model() if of_apis else memory_reading_model(), vectors)
+        return self._compared_by(api_reading_model() if of_apis else memory_reading_model(), vectors)
 
-    def _in_two_steps(self, model: ReadingModel, vectors: VectorRecords) -> Meaning:
-        """Words at once; what is read as a whole follows."""
-        from deltos.meaning import Meaning  # deferred, as above
+    def _compared_by(self, model: Embedder, vectors: VectorRecords) -> Meaning:
+        """What a model compares; where it reads texts as a whole, their words are compared until then."""
+        from deltos.embed.reading import ReadingModel  # deferred, as above
+        from deltos.meaning import Meaning
 
-        meaning = Meaning(model, vectors, at_once=model.words_alone, ends_soon=self._ends_with_its_answer)
+        at_once = model.words_alone if isinstance(model, ReadingModel) else None
+        meaning = Meaning(model, vectors, at_once, ends_soon=self._ends_with_its_answer)
         self._closing.callback(meaning.stop)
         return meaning
 
@@ -159,24 +160,18 @@ class OpenedDomains:
         meaning = cache(lambda: self._inner_meaning(self.library.api_vectors, of_apis=True))
         return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, meaning=meaning)
 
-    def _docs_meaning(self) -> Meaning | None:
-        """Compares passages of documentation; None when the user wants words alone."""
-        from deltos.meaning import Meaning  # deferred: numpy takes a while to import
-
-        if self.config.embedding.kind == "encoder":
-            from deltos.embed.reading import docs_reading_model  # deferred, as above
-
-            return self._in_two_steps(docs_reading_model(), self.library.vectors)
-        return Meaning(model, self.library.vectors) if (model := self.embedder) else None
-
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The model that the user chose for documentation instead of ours; None when the user wants words alone."""
+        """The model that compares documentation by meaning; None when the user wants words alone."""
         chosen = self.config.embedding
         if chosen.kind == "off":
             return None
+        if chosen.kind == "encoder":
+            from deltos.embed.reading import docs_reading_model  # deferred: numpy takes a while to import
+
+            return docs_reading_model()
         if chosen.kind == "static":
-            from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+            from deltos.embed.static import shared_model  # deferred, as above
 
             return shared_model()
         if chosen.kind in ("minilm", "folder"):
@@ -203,7 +198,7 @@ class OpenedDomains:
             browser=self.config.browser,
             apis=SharedApis(self, self.api_parser),
             parser=self.parser,
-            meaning=cache(self._docs_meaning),
+            meaning=cache(lambda: self._compared_by(model, self.library.vectors) if (model := self.embedder) else None),
             jobs=self.jobs,
             changes_seconds=COMMAND_CHANGES_SECONDS if self._ends_with_its_answer else CHANGES_SECONDS,
         )
