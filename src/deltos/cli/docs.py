@@ -79,7 +79,7 @@ def add_commands(subparsers: Subparsers) -> None:
     status.add_argument("--follow", action="store_true", help="stay until the crawl is done")
     crawl = add_verb(verbs, "crawl", _opened(_crawl_waiting), "go on with a crawl that stopped, until it is done")
     crawl.add_argument("source", help="name or id")
-    crawl.add_argument("--read", action="store_true", help="and until its model has read all passages")
+    crawl.add_argument("--read", action="store_true", help="and until all passages are read for search by meaning")
     _add_version(crawl)
     _add_private(crawl)
     recrawl = add_verb(verbs, "recrawl", _opened(_recrawl), "bring a source up to date")
@@ -227,6 +227,8 @@ def _crawl_waiting(app: App, arguments: argparse.Namespace) -> int:
     meant = docs.library.meant(arguments.source, arguments.version)
     code = _show((_crawl_here(docs, source.id) for source in meant), arguments)
     if docs.library.crawls.jobs is None:
+        if arguments.read:
+            docs.library.crawls.keep_up()  # of what was crawled before, too
         _read_passages(docs, math.inf if arguments.read else _READING_SECONDS)
     return code
 
@@ -235,7 +237,6 @@ def _read_passages(docs: Docs, seconds: float) -> None:
     """Wait for the model to read passages, no longer than that; tells where some are left."""
     bar, until = ProgressBar(), time.monotonic() + seconds
     before, _ = docs.library.passages_read()
-    docs.library.crawls.keep_up()
     with _terminable():
         while not docs.library.crawls.wait_for_meaning(_POLL_SECONDS) and time.monotonic() < until:
             read, total = docs.library.passages_read()

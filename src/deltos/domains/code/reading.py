@@ -43,7 +43,7 @@ _WORDS_AT_ONCE = 2_000  # chunks whose words one query brings
 _CHUNKS_AT_ONCE = 32
 _PATIENCE_SECONDS = 0.5  # of a question, where most is known already
 _MOSTLY_KNOWN = 0.8
-# One in so many may be lost with the process, while it reads and after that: the file is written as a whole.
+# One in so many may be lost with the process, while it reads and after that: all of it is written at a time.
 _UNSAVED_MEANWHILE, _UNSAVED_AFTER = 4, 20
 _KEY_BYTES = 8
 _DAMAGED = (
@@ -126,12 +126,12 @@ class ReadChunks:
 
     def _read(self, words: Mapping[int, list[str]], kept: KeptReadings, progress: Progress) -> None:
         """Read the words of chunks, by the number of the write, and keep what is new."""
-        known = _opened(kept) if self._known is None else self._known
-        self._known = known
+        was_opened = self._known is not None
+        known = self._known = _opened(kept) if self._known is None else self._known
         keys = {number: [_key(text) for text in texts] for number, texts in words.items()}
         texts = {key: text for number in words for key, text in zip(keys[number], words[number], strict=True)}
-        if sum(key not in known for key in texts) > _CHUNKS_AT_ONCE:  # another process may have read them
-            known |= _opened(kept)
+        if was_opened and sum(key not in known for key in texts) > _CHUNKS_AT_ONCE:
+            known |= _opened(kept)  # another process may have read them
         missing = [key for key in texts if key not in known]
         for start in range(0, len(missing), _CHUNKS_AT_ONCE):
             if progress.cancelled():
@@ -150,7 +150,7 @@ class ReadChunks:
             self._known = {key: vector for key, vector in known.items() if key in used}
 
     def _keep(self, kept: KeptReadings, one_in: int) -> None:
-        """Write the file where that much is new."""
+        """Keep what is known where that much is new."""
         known = self._known
         if known and self._unsaved and self._unsaved * one_in >= len(known):
             _save(kept, known)

@@ -586,7 +586,9 @@ class Library:
     def reading_note(self) -> str:
         """How many passages the model has read, where some wait for it."""
         read, total = self.passages_read()
-        return f"{read:,} of {total:,} passages are read so far; the others are found by their words" * (read < total)
+        if read >= total:
+            return ""
+        return f"{read:,} of {total:,} passages are read so far; the others are found by their words"
 
     def status(self, named: str, version: str = "") -> SourceStatus:
         """Where one source stands."""
