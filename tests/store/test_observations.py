@@ -53,6 +53,16 @@ def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(ob
     assert observations.places_with(["parsers"], at_most=9) == [place]
 
 
+def test_what_contains_a_part_is_told_of_one_project_forgotten_or_not(observations: Observations) -> None:
+    first, forgotten = add(observations, "the 50% rule_1 holds"), add(observations, "no 50% rule_1 holds")
+    add(observations, "the 50 rule_1 holds")
+    add(observations, "the 50% rule_1 holds", project_id="q")
+    with observations.writing() as writer:
+        writer.mark_deleted(forgotten, 5)
+        project = writer.project_of(first)
+        assert sorted(row.place for row in writer.containing(project, "50% rule_1")) == [first, forgotten]
+
+
 def test_a_text_that_is_written_anew_is_found_by_its_old_and_new_words_that_it_has(observations: Observations) -> None:
     place = add(observations, "the parser hangs")
     with observations.writing() as writer:

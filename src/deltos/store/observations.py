@@ -205,6 +205,12 @@ class ObservationsWriter(Protocol):
     def find(self, project: int, observation_id: str) -> Observation | None:
         """The observation of that id in a project, forgotten or not."""
 
+    def project_of(self, place: int) -> int:
+        """The key of the project that the observation at `place` is in."""
+
+    def containing(self, project: int, part: str) -> list[Observation]:
+        """The observations of a project whose texts contain `part` exactly so, forgotten or not."""
+
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         """Store an observation at the end of its session and return its place."""
 

@@ -158,6 +158,26 @@ def test_a_plan_is_not_hidden_because_one_step_is_taken_back_but_says_so(notes: 
     assert (lines[1], lines[3]) == ("1. Add a table for moorings", "3. Drop Redis")
 
 
+def test_what_is_forgotten_is_quoted_nowhere_and_is_again_when_it_is_brought_back(
+    notes: Notes, memory: Memory, tmp_path: Path
+) -> None:
+    plan = "Plan that the user approved:\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
+    notes.keep(plan, kind="decision")
+    taken_back = "I changed my mind about the dual write of the queue: skip it, Marguerite asked for that."
+    key = notes.keep(taken_back, kind="decision")
+    quoting = plan.replace("one release", f"one release (no longer: {taken_back})")
+    assert quoting in notes.texts()
+    memory.forget([key], project_id="p")
+    assert plan in notes.texts()
+    memory.forget([key], restore=True, project_id="p")
+    assert quoting in notes.texts()
+    memory.forget([key], project_id="p")
+    memory.purge()
+    assert notes.texts() == [plan]
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and b"Marguerite" in path.read_bytes()]
+    assert left == []
+
+
 def test_records_of_what_happened_and_what_is_pinned_keep_their_text(notes: Notes, memory: Memory) -> None:
     steps = "\n1. Add a table for moorings\n2. Dual-write for one release\n3. Drop Redis"
     measured, fixed, pinned = (f"{head}{steps}" for head in ("Measured with k6", "Fixed: k6 works now.", "The plan:"))

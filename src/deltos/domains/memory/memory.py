@@ -23,6 +23,7 @@ from deltos.domains.memory.model import (
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.supersede import (
     amended,
+    amendment_of,
     goes_back,
     kinds_that_replace,
     kinds_to_compare,
@@ -287,6 +288,18 @@ class Memory:
                 self._amend(writer, row, Clean(text))
                 row = row._replace(text=Clean(text))
 
+    def _amend_again(self, writer: ObservationsWriter, changed: Observation, *, is_back: bool) -> None:
+        """Take a forgotten observation out of the texts that quote it; put it there again when it is brought back."""
+        project = writer.project_of(changed.place)
+        if not is_back:
+            for row in writer.containing(project, amendment_of(changed)):
+                self._amend(writer, row, Clean(unamended(row.text, [changed])))
+            return
+        kinds, looked_at = kinds_to_compare(changed)
+        older = writer.recent(project, limit=looked_at, until=changed.created_at, kinds=kinds) if kinds else []
+        for row, text in amended(changed, (row for row in older if row.place != changed.place)):
+            self._amend(writer, row, Clean(text))
+
     def _amend(self, writer: ObservationsWriter, row: Observation, text: Clean) -> None:
         """Give an observation another text and leave everything else as it is."""
         fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields}
@@ -405,6 +418,7 @@ class Memory:
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now, undo=restore)
+                    self._amend_again(writer, chosen, is_back=restore)
                 elif restore and chosen.superseded_by is not None:
                     writer.mark_superseded(chosen.place, None, now)
         return ObservationLookup(tuple(found), tuple(unknown))

@@ -38,6 +38,7 @@ _SHARE_OF_BIGRAMS = 0.35
 _LEAST_MEASURE_WORDS = 3
 _FEWEST_LIST_LINES = 3
 _LONGEST_LIST = 4_000
+_AMENDED = " (no longer: "
 _MOST_QUOTED = 160
 _SENTENCE_ENDS = ("\n", ". ", "! ", "。", "！", "; ", "；")
 _CLAUSE_ENDS = frozenset(".,;:!?()、。，；：！？\n")
@@ -118,7 +119,7 @@ class Amended(NamedTuple):
     text: str
 
 
-def kinds_to_compare(new: NewObservation) -> tuple[tuple[str, ...], int]:
+def kinds_to_compare(new: NewObservation | Observation) -> tuple[tuple[str, ...], int]:
     """The kinds of older observations that a new one may replace, and how many of them to look at; mostly none."""
     if new.kind == "change" and new.text.startswith(_EDIT):
         return (("change",), _EDITS_LOOKED_AT) if "\n- " in new.text else ((), 0)
@@ -172,7 +173,7 @@ def _takes_another(choosing: Iterable[frozenset[str]], said: frozenset[str], old
     return False
 
 
-def goes_back(new: NewObservation) -> bool:
+def goes_back(new: NewObservation | Observation) -> bool:
     """Whether an observation says that something holds again."""
     return new.kind in _STATEMENTS and new.source != "agent" and any(_returned(new.text))
 
@@ -231,8 +232,14 @@ def _returned(text: str) -> Iterator[frozenset[str]]:
 def unamended(text: str, given_up: Iterable[Observation]) -> str:
     """A text without the word that some of its lines no longer hold, where what said so is given up."""
     for row in given_up:
-        text = text.replace(f" (no longer: {_shortened(row.text)})", "")
+        text = text.replace(amendment_of(row), "")
     return text
+
+
+def amendment_of(new: NewObservation | Observation) -> str:
+    """What is added to a text where a new observation takes it back."""
+    said, _, _ = new.text.partition(_AMENDED)  # it may be taken back itself
+    return f"{_AMENDED}{_shortened(said)})"
 
 
 def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> list[Amended]:
@@ -241,7 +248,7 @@ def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> 
     corrections = list(_corrections(new.text)) if new.kind in _STATEMENTS and new.source != "agent" else []
     if not corrections:
         return []
-    since = f" (no longer: {_shortened(new.text)})"
+    since = amendment_of(new)
     found = []
     for row in older:
         if row.pinned_at is not None or row.text.startswith(_HAPPENED) or len(row.text) > _LONGEST_LIST:
@@ -249,7 +256,7 @@ def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> 
         lines = row.text.split("\n")
         if len(lines) >= _FEWEST_LIST_LINES:
             lines = [_with_word(line, since, corrections) for line in lines]
-        elif row.source != "agent" and " (no longer: " not in row.text and _has_clause(row.text, corrections):
+        elif row.source != "agent" and _AMENDED not in row.text and _has_clause(row.text, corrections):
             lines[-1] += since
         if (text := "\n".join(lines)) != row.text:
             found.append(Amended(row, text))
@@ -274,7 +281,7 @@ def _clauses(text: str) -> list[str]:
 
 def _with_word(line: str, since: str, corrections: Iterable[_Correction]) -> str:
     is_item = line.lstrip()[:1] in ("-", "*", "•") or line.lstrip()[:2].strip(".) ").isdecimal()
-    if not is_item or " (no longer: " in line or not any(_is_replaced(each, line) for each in corrections):
+    if not is_item or _AMENDED in line or not any(_is_replaced(each, line) for each in corrections):
         return line
     return line + since
 

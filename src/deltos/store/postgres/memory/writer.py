@@ -173,6 +173,13 @@ class PostgresObservationsWriter:
     def with_id(self, observation_id: str) -> list[Observation]:
         return select_ids(self._query, observation_id)
 
+    def project_of(self, place: int) -> int:
+        [project] = projects_of(self._query, [place])
+        return project
+
+    def containing(self, project: int, part: str) -> list[Observation]:
+        return select(self._query, "o.project = %s AND position(%s IN o.text) > 0", (project, part))
+
     # ------------------------------------------------------------------ observations
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:

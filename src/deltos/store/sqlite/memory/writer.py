@@ -142,6 +142,13 @@ class SqliteObservationsWriter:
         rows = select(self._connection, "o.id = ? AND o.project = ?", (observation_id, project))
         return rows[0] if rows else None
 
+    def project_of(self, place: int) -> int:
+        (key,) = self._connection.execute("SELECT project FROM observation WHERE place = ?", (place,)).fetchone()
+        return int(key)
+
+    def containing(self, project: int, part: str) -> list[Observation]:
+        return select(self._connection, "o.project = ? AND instr(o.text, ?)", (project, part))
+
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         place = self._next_place(session)
         self._connection.execute(
