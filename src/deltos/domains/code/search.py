@@ -71,6 +71,7 @@ _FILES_NAMED = 3  # files told of those that a query names
 _MESSAGE_CHUNKS, _LIKELY_CHUNKS = 40, 200
 _FEW_CHUNKS, _FEW_LIKELY = 10, 80  # where only the code can say that it is a message
 _MESSAGE_PROJECTS = 12  # of many, in which a message is looked for: those that have most of its words
+_MOST_CHUNKS_WITH_WORD = 200  # of a project, whose files alone are read for a message
 _MOST_STATEMENTS, _LINES_AROUND = 500, 5  # lines looked at that may state it, and of those before and after each
 _STATEMENT_SECONDS = 1.0  # for all files
 _HITS_OF_PART = 5  # of a question that is one of two in a query
@@ -108,6 +109,16 @@ class _Scanned:
     read: int = 0
     known: int = 0
     is_stopped: bool = False
+
+
+def _files_with(code: Code, words: Sequence[str], scope: FileScope) -> set[int] | None:
+    """The files with the rarest of some words; none where a word stands nowhere, None where too many have it."""
+    counts = code.document_frequencies(words)
+    if len(counts) < len(words):
+        return set()
+    rarest = min(counts, key=counts.__getitem__)
+    found = code.match_chunks([rarest], [], scope, limit=_MOST_CHUNKS_WITH_WORD)
+    return {match.file_id for match in found} if len(found) < _MOST_CHUNKS_WITH_WORD else None
 
 
 def _inner_words(texts: Iterable[str]) -> list[str]:
@@ -470,17 +481,20 @@ class CodeSearch:
 
     def _scan(self, finder: Finder, scope: FileScope, *, every_line: bool, words: Sequence[str] = ()) -> _Scanned:
         """The files with a match, code first; of each every line with one, or the first of each chunk. Of several
-        projects those are read that have all of the index words."""
+        projects files are read that may have all of the index words."""
         scanned = _Scanned()
         unshown = 0
         for number, project in enumerate(self._projects):
             report = ScanReport()
             ids = {path: file_id for file_id, path in project.store.code.paths(scope)}
             scanned.known += len(ids)
-            is_one_of_many = len(self._projects) > 1 and bool(words)
-            if is_one_of_many and len(project.store.code.document_frequencies(words)) < len(words):
+            among = ids
+            if len(self._projects) > 1 and words:
+                held = _files_with(project.store.code, words, scope)
+                among = ids if held is None else {path: each for path, each in ids.items() if each in held}
+            if not among:
                 continue
-            order = sorted(ids, key=lambda path: (*_exact_order(path), path))
+            order = sorted(among, key=lambda path: (*_exact_order(path), path))
             for matches in scan(project.root, order, finder, report, project.store):
                 chunks = project.store.code.chunks_of_file(ids[matches.path])
                 lines = lines_held(chunks, matches.lines, one_per_chunk=not every_line)
