@@ -68,6 +68,15 @@ class CallLog:
         records = self._opened()
         return None if records is None else records.newest(limit)
 
+    def forget_arguments(self) -> bool:
+        """Forget what was asked in all calls; False where traces may be left."""
+        records = self._opened()
+        try:
+            return records is None or records.forget_arguments()
+        except StoreError as exc:
+            logger.warning("What was asked in the last calls is not forgotten: %s", exc)
+            return False
+
     def close(self) -> None:
         """Write what waits, and let go of the file."""
         with self._starting:

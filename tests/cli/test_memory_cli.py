@@ -9,14 +9,18 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deltos.app import App
 from deltos.cli import hook
 from deltos.cli.memory import add_commands
+from deltos.config import Config
 from deltos.errors import BadArgument, NotFound, SourceError, StoreUnwritable
+from deltos.tool import CallNote
 from tests.repositories import git, make_repository
 
 HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subprocess", "re2", "dataclasses", "hashlib")
@@ -209,6 +213,34 @@ def test_what_other_memories_kept_is_taken_in_and_nothing_is_an_error(
     with pytest.raises(SourceError, match=r"Nothing was taken in from .*notes: 1 notes could not be read"):
         shell.run("import", str(notes))
     assert "empty.md: a note without observations" in capsys.readouterr().err
+
+
+def test_purge_of_a_project_leaves_others_alone_and_other_verbs_take_none(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    [here] = shell.json("add", "a passing thought")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    [there] = shell.json("add", "another thought")
+    shell.run("forget", here["id"], there["id"])
+    with pytest.raises(NotFound, match="knows no project"):
+        shell.run("purge", "--project", "elsewere")
+    assert shell.json("purge", "--project", "elsewhere")[0]["purged"] == 1
+    assert "Restored 1" in shell.run("restore", here["id"])
+    for verb in ("export", "stats", "check"):  # these are about all projects
+        with pytest.raises(SystemExit):
+            shell.run(verb, "--project", "elsewhere")
+
+
+def test_purge_forgets_what_was_asked_in_the_last_calls(shell: Shell) -> None:
+    note = CallNote("remember", "raw", {"text": "the Mirabellenturm decision"}, 0.1, 10, 10, is_error=False)
+    with closing(App(Config(shell.home))) as app:
+        assert app.calls is not None
+        app.calls.note(note)
+    [added] = shell.json("add", "the Mirabellenturm decision")
+    shell.run("forget", added["id"])
+    assert shell.json("purge")[0]["is_traceless"]
+    assert [path for path in shell.home.rglob("*") if path.is_file() and b"Mirabellenturm" in path.read_bytes()] == []
 
 
 def test_forget_restore_and_purge(shell: Shell) -> None:

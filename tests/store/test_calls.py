@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.store.calls import MOST_CALLS, CallRecord
@@ -12,6 +14,13 @@ if TYPE_CHECKING:
 
 def call(number: int) -> CallRecord:
     return CallRecord(float(number), "search", "raw", "{}", 0.5, number, number + 1, is_error=number % 2 == 0)
+
+
+def test_what_was_asked_is_forgotten_and_the_calls_are_not(engine: Engine) -> None:
+    with closing(engine.calls()) as calls:
+        calls.add(replace(call(1), arguments='{"text": "the quokka decision"}'))
+        assert calls.forget_arguments()
+        assert calls.newest(5) == [replace(call(1), arguments="")]
 
 
 def test_the_last_calls_of_two_writers_are_kept_newest_first(engine: Engine) -> None:

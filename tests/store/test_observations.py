@@ -82,6 +82,16 @@ def test_a_purged_observation_is_gone_with_its_words(observations: Observations)
     assert list(observations.all()) == []
 
 
+def test_only_the_projects_that_are_named_lose_what_was_forgotten(observations: Observations) -> None:
+    places = [add(observations, "the parser hangs", project_id=project) for project in ("p", "q")]
+    with observations.writing() as writer:
+        for place in places:
+            writer.mark_deleted(place, 5)
+        assert writer.purge(6, [writer.project_of(places[0])]) == 1
+        assert writer.purge(6, []) == 0
+    assert [row.place for row in observations.all()] == [places[1]]
+
+
 def test_words_cannot_become_query_syntax(observations: Observations) -> None:
     place = add(observations, 'say "hello" AND near')
     assert observations.places_with(['"', "NEAR", "*", "NOT"], at_most=9) == [place]

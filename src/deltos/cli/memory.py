@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
+    from deltos.app import App
     from deltos.cli.command import Run, Subparsers
     from deltos.domains.memory.memory import Memory, ObservationLookup
     from deltos.domains.memory.search import MemoryHit, MemoryResults
@@ -103,7 +104,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     supersede = _verb(verbs, "supersede", _supersede, "have a newer observation answer in an older one's place")
     supersede.add_argument("older", metavar="OLDER_ID")
     supersede.add_argument("newer", metavar="NEWER_ID")
-    purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good")
+    purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good", default="all")
     purge.add_argument(
         "--older-than-days",
         type=number_in(0, _MOST_DAYS),
@@ -134,7 +135,7 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
 
 
 def _add_keeping_verbs(verbs: Subparsers) -> None:
-    out = _verb(verbs, "export", _export, "print everything, or what changed, as JSON Lines")
+    out = add_verb(verbs, "export", _export, "print everything, or what changed, as JSON Lines")
     out.add_argument("file", nargs="?", default="-", help="where to write; default: standard output")
     out.add_argument(
         "--since",
@@ -159,13 +160,16 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
         "--since", default="", metavar="DATE", help="only what happened on or after this ISO date or time"
     )
     mine.add_argument("--dry-run", action="store_true", help="say what would be kept, keep nothing")
-    _verb(verbs, "stats", _stats, "say how much is kept")
-    _verb(verbs, "check", _check, "verify the file and repair what can be repaired")
+    add_verb(verbs, "stats", _stats, "say how much is kept")
+    add_verb(verbs, "check", _check, "verify the file and repair what can be repaired")
     _verb(verbs, "off", _off, "keep and tell nothing by hooks in this project")
     _verb(verbs, "on", _on, "undo `off`")
 
 
-def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.ArgumentParser:
+def _verb(
+    verbs: Subparsers, name: str, run: Run, what: str, *, default: str = "this folder's"
+) -> argparse.ArgumentParser:
+    """A verb that is about a project."""
     verb = add_verb(verbs, name, run, what)
     verb.add_argument(
         "--project",
@@ -173,7 +177,7 @@ def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.Argumen
         dest="project_id",
         default="",
         metavar="NAME",
-        help="project to use, by name, folder or id; default: this folder's; 'personal', 'all'",
+        help=f"project to use, by name, folder or id; default: {default}; 'personal', 'all'",
     )
     return verb
 
@@ -427,8 +431,12 @@ def _switched_project(word: str) -> _SwitchedProject:
 
 
 def _purge(args: argparse.Namespace) -> int:
-    with _memory() as memory:
-        purged = memory.purge(older_than_days=args.older_than_days)
+    with _opened() as app:
+        memory = app.domains.memory
+        project_id = memory.expect_project(args.project_id) if args.project_id else ""
+        purged = memory.purge(older_than_days=args.older_than_days, project_id=project_id)
+        if purged.removed and app.calls is not None and not app.calls.forget_arguments():
+            purged = purged._replace(is_traceless=False)
     data = {"purged": purged.removed, "is_traceless": purged.is_traceless, "copies": list(purged.copies)}
     _report(args, data, purged_text(purged))
     return 0
@@ -644,8 +652,14 @@ def _project() -> Project:
 
 
 @contextmanager
-def _memory() -> Iterator[Memory]:
+def _opened() -> Iterator[App]:
     with opened_app() as app:
         if aside := app.domains.memory.store.set_aside:
             print(set_aside_text(aside), file=sys.stderr)
+        yield app
+
+
+@contextmanager
+def _memory() -> Iterator[Memory]:
+    with _opened() as app:
         yield app.domains.memory

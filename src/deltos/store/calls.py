@@ -31,5 +31,8 @@ class CallRecords(Protocol):
     def newest(self, limit: int) -> list[CallRecord]:
         """The last calls, newest first."""
 
+    def forget_arguments(self) -> bool:
+        """Forget what was asked in all calls, with every trace of it; False while another process reads."""
+
     def close(self) -> None:
         """Let go of them."""

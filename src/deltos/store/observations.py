@@ -238,8 +238,9 @@ class ObservationsWriter(Protocol):
     def with_id(self, observation_id: str) -> list[Observation]:
         """All observations of that id, forgotten or not."""
 
-    def purge(self, before: int) -> int:
-        """Remove what was forgotten before a moment, its words too; how many went. `scrub` removes the traces."""
+    def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
+        """Remove what was forgotten before a moment, its words too, of all projects or of some; how many went. `scrub`
+        removes the traces."""
 
     def was_purged(self, observation_id: str) -> bool:
         """Whether an observation of that id was removed for good."""

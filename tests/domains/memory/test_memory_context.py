@@ -85,6 +85,17 @@ def test_what_was_superseded_is_neither_told_nor_found_but_stays_in_the_timeline
     assert "The rate limit is 50 rps" in notes.ask("rate limit"), "said again, it is new"
 
 
+def test_a_note_that_is_said_to_replace_a_decision_is_told_in_its_place(project: Project, notes: Notes) -> None:
+    older = notes.keep("Photos of parcels go after 30 days", kind="decision", source="user")
+    newer = notes.keep("Photos of parcels: 14 days", kind="note", source="user")
+    project.memory.supersede(older, newer)
+    (row,) = project.memory.look_up([newer]).found
+    assert row.kind == "decision"
+    text = project.start()
+    assert "14 days" in text
+    assert "30 days" not in text
+
+
 def test_a_superseded_observation_can_be_brought_back(project: Project, notes: Notes) -> None:
     older, newer = notes.keep("Use tabs in Makefiles only"), notes.keep("Use spaces in every file")
     project.memory.supersede(older, newer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from deltos.confinement import is_inside, may_recall, may_recall_all, told
 from deltos.domains.memory import anchors
@@ -302,9 +302,13 @@ class Memory:
 
     def _amend(self, writer: ObservationsWriter, row: Observation, text: Clean) -> None:
         """Give an observation another text and leave everything else as it is."""
-        fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields}
+        self._rewrite(writer, row, text=text)
+
+    def _rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
+        """Write an observation anew with some fields changed."""
+        fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields} | changed
+        text = cast("Clean", fields["text"])
         fields |= {
-            "text": text,
             "names": words_of_names(text, row.files),
             "anchors": tuple(self.store.anchors([row.place]).get(row.place, ())),
             "embedding": None,
@@ -453,6 +457,8 @@ class Memory:
             if older.pinned_at is not None:
                 writer.mark_pinned(older.place, now, undo=True)
                 writer.mark_pinned(newer.place, now)
+            if older.kind in _LASTING and newer.kind not in _LASTING:  # what replaces a decision is one
+                self._rewrite(writer, newer, kind=older.kind, score=older.score)
         return older, newer
 
     def _known(self, given: str, project_id: str) -> Observation:
@@ -511,11 +517,13 @@ class Memory:
         also = f" {create} makes a new one." if create else ""
         raise NotFound(f"Memory knows no project {told(word[:200])}", hint=meant + also)
 
-    def purge(self, *, older_than_days: int = 0) -> Purged:
-        """Remove for good what was forgotten that long ago."""
+    def purge(self, *, older_than_days: int = 0, project_id: str = "") -> Purged:
+        """Remove for good what was forgotten that long ago, in all projects or in one."""
         limit = micros(self.clock()) - older_than_days * 86_400_000_000
+        is_of_one = project_id not in ("", ALL_PROJECTS)
+        keys = [each.key for each in self._projects() if each.project_id == project_id] if is_of_one else None
         with self.store.writing() as writer:
-            count = writer.purge(limit + 1)
+            count = writer.purge(limit + 1, keys)
         if count:
             self.store.drop_snapshots()
         return Purged(count, self.store.scrub(), tuple(self.store.copies()))

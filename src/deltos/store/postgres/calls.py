@@ -56,5 +56,10 @@ class PostgresCalls:
         rows = self._database.query(f"SELECT {_COLUMNS} FROM tool_call ORDER BY number DESC LIMIT %s", (limit,))
         return [CallRecord(*row) for row in rows]
 
+    def forget_arguments(self) -> bool:
+        with self._database.write() as connection:
+            connection.execute("UPDATE tool_call SET arguments = ''")
+        return self._database.rewrite(("tool_call",))
+
     def close(self) -> None:
         pass

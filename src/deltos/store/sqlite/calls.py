@@ -54,5 +54,10 @@ class SqliteCalls:
             for at, tool, client, arguments, seconds, tokens, original_tokens, is_error in rows
         ]
 
+    def forget_arguments(self) -> bool:
+        with self._database.write() as connection:
+            connection.execute("UPDATE call SET arguments = ''")
+        return self._database.scrub()
+
     def close(self) -> None:
         self._database.close()

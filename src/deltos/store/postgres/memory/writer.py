@@ -255,8 +255,11 @@ class PostgresObservationsWriter:
 
     # ------------------------------------------------------------------ what is gone, what is known elsewhere
 
-    def purge(self, before: int) -> int:
-        gone = self._query("DELETE FROM observation WHERE deleted_at < %s RETURNING place, id", (before,))
+    def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
+        gone = self._query(
+            "DELETE FROM observation WHERE deleted_at < %s AND (%s OR project = ANY(%s)) RETURNING place, id",
+            (before, projects is None, list(projects or ())),
+        )
         places = [row[0] for row in gone]
         with self._connection.cursor() as cursor:
             cursor.executemany(

@@ -211,10 +211,12 @@ class SqliteObservationsWriter:
     def with_id(self, observation_id: str) -> list[Observation]:
         return select(self._connection, "o.id = ?", (observation_id,))
 
-    def purge(self, before: int) -> int:
-        gone = self._connection.execute("SELECT id FROM observation WHERE deleted_at < ?", (before,)).fetchall()
+    def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
+        of_some = "" if projects is None else f"AND project IN ({marks(projects)})"
+        where, values = f"WHERE deleted_at < ? {of_some}", (before, *(projects or ()))
+        gone = self._connection.execute(f"SELECT id FROM observation {where}", values).fetchall()
         self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(_digest(row[0]),) for row in gone])
-        count = self._connection.execute("DELETE FROM observation WHERE deleted_at < ?", (before,)).rowcount
+        count = self._connection.execute(f"DELETE FROM observation {where}", values).rowcount
         if count:
             self.rebuild_words()  # segments of the word index keep deleted words until they are merged
         return count
