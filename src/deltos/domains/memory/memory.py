@@ -458,7 +458,7 @@ class Memory:
                 writer.mark_pinned(older.place, now, undo=True)
                 writer.mark_pinned(newer.place, now)
             if older.kind in _LASTING and newer.kind not in _LASTING:  # what replaces a decision is one
-                self._rewrite(writer, newer, kind=older.kind, score=older.score)
+                self._rewrite(writer, newer, kind=older.kind, score=older.score or 1.0)
         return older, newer
 
     def _known(self, given: str, project_id: str) -> Observation:
