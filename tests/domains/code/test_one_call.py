@@ -49,6 +49,16 @@ def test_a_name_is_answered_with_its_definition_and_how_much_it_is_used(desk: De
     ]
 
 
+def test_the_code_that_defines_a_name_comes_before_a_heading_of_that_name(desk: Desk, project: Path) -> None:
+    about = "A worker that runs jobs in its own process. `SimpleWorker` is for tests.\n\n" * 3
+    heading = f"# Workers\n\n## SimpleWorker\n\n{about}\n```python\nSimpleWorker().work()\n```\n"
+    base = "class BaseWorker:\n    def work(self):\n        return 1\n\n\n" * 8
+    write_files(
+        project, {"docs/workers.md": heading, "rq/classes.py": f"{base}class SimpleWorker(BaseWorker):\n    pass\n"}
+    )
+    assert paths(search(desk, "SimpleWorker"))[:2] == ["rq/classes.py", "docs/workers.md"]
+
+
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
     "place", ["shop/coupon.py:5", "coupon.py:5", "./shop/coupon.py:5-9", "/srv/app/shop/coupon.py:5"]

@@ -699,14 +699,17 @@ def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
 
 def _code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
     """Tests after code of similar confidence, and prose after tests, unless the query asks for them; prose that says
-    what no code says keeps its place. Where somebody asks how to do something, code comes after prose."""
+    what no code says keeps its place, but where a name is asked for, headings come after the code that defines it.
+    Where somebody asks how to do something, code comes after prose."""
 
-    def order(pair: tuple[CandidateFile, float]) -> float:
+    def order(pair: tuple[CandidateFile, float]) -> tuple[bool, float]:
         candidate, confidence = pair
         path = candidate.file.path
         if is_prose(path):
-            return confidence * (1.0 if query.about_prose else 1 - (1 - _PROSE_SHARE) * candidate.prose_penalty)
+            share = 1.0 if query.about_prose else 1 - (1 - _PROSE_SHARE) * candidate.prose_penalty
+            return False, confidence * share
         share = _TEST_SHARE if is_test(path) and not query.about_tests else 1.0
-        return confidence * share * (_PROSE_SHARE if query.asks_how else 1.0)
+        is_defined = query.kind == "symbol" and any(each.name in query.names for each in candidate.definitions)
+        return is_defined, confidence * share * (_PROSE_SHARE if query.asks_how else 1.0)
 
     return sorted(ranked, key=order, reverse=True)
