@@ -63,6 +63,7 @@ _MOST_PARTS = 3
 _VERB_ENDINGS = ("t", "st", "e", "te", "test", "ten", "tet")
 _LINKS = ("", "s", "es", "n", "en", "er", "e")
 _TELLING_CHARACTERS = 600  # the language of a text is told by its beginning
+_TELLING_LETTERS = 6  # of a word that hardly means something else in another language
 _TELLING_LENGTH = 10  # of a word that stands alone and is like one of another language
 _LEAST_SHARE = 0.2  # of a text that is not English, before it is of another language
 _ENGLISH_SHARE = 0.6  # of English words, beside one of the other language, that a text of that language may have
@@ -93,6 +94,14 @@ def own_words_count(own: Iterable[str], english: Iterable[str], frequencies: Map
     if any(map(UNSPACED.search, own)):
         return True
     return sum(frequencies.get(word, 0) for word in own - english) > sum(frequencies.get(word, 0) for word in english)
+
+
+def telling_words(text: str) -> list[str]:
+    """The long words of a text that English lacks: where one of them stands, it means the same."""
+    pieces = [part for piece in _PIECE.findall(text[:_TELLING_CHARACTERS]) for part in _parts(piece)]
+    return [
+        each for each in pieces if len(each) >= _TELLING_LETTERS and _is_prose(each) and not _is_english(each.lower())
+    ]
 
 
 def _unspaced_language(text: str) -> str | None:

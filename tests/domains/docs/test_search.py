@@ -95,6 +95,17 @@ def test_a_language_of_one_letter_or_with_signs_is_found(desk: Desk, question: s
     assert desk.search(question)[0].anchors == (anchor,)
 
 
+def test_words_of_another_language_find_where_they_stand_before_their_translation(desk: Desk) -> None:
+    write(
+        desk,
+        deutsch="# Batterie\n\nDie Knopfzelle hält etwa 18 Monate.",
+        english="# Battery\n\nThe button cell lasts about 18 months.\n\n# Lamp\n\nIt tells that the button cell is low.",
+        guide="# Guide\n\nThe battery, the cell and the button: how they are changed.",
+    )
+    assert desk.cited("Knopfzelle")[0].endswith("deutsch.md#batterie")
+    assert desk.cited("Wie lange hält eine Knopfzelle?")[0].endswith("deutsch.md#batterie")
+
+
 def test_the_words_that_make_a_question_do_not_answer_it(desk: Desk) -> None:
     write(
         desk,

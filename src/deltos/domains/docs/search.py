@@ -16,7 +16,7 @@ from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_versio
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import BEHIND_NOTE
-from deltos.text.english import in_english, own_words_count
+from deltos.text.english import in_english, own_words_count, telling_words
 from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
@@ -249,13 +249,20 @@ class DocsSearch:
         )
 
     def _as_pages_are(self, query: str) -> str:
-        """A question of another language in English, and in its own words where pages are of that language."""
+        """A question of another language in English, and in its own words where pages are of that language; elsewhere
+        in those that stand in some page and in no English one."""
         english = in_english(query)
         if not english:
             return query
         own, translated = (asked_terms(documentation_question(text)) for text in (query, english))
         frequencies = self._store.document_frequencies([*own, *translated])
-        return f"{english} {query}" if own_words_count(own, translated, frequencies) else english
+        if own_words_count(own, translated, frequencies):
+            return f"{english} {query}"
+        telling = {word: asked_terms(documentation_question(word)) for word in telling_words(query)}
+        standing = [word for word, terms in telling.items() if any(map(frequencies.get, terms))]
+        if query.split() == standing:
+            return query  # a word that is typed as it stands; its translation is found by meaning
+        return " ".join((english, *standing))
 
     def _similarities(self, question: Spoken) -> tuple[Similarities | None, str]:
         """The similarity of all chunks to the question, or why it is not known."""
