@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 
-EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write", "token"]
+EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write", "token", "unparsed"]
 ImportMode = Literal["runtime", "type", "deferred"]
 
 
@@ -22,6 +22,8 @@ ALIAS = "alias"
 """The origin of an edge whose line has another name than its target: `from m import f as g` … `g()`, a macro."""
 UNREAD: Final = "token"
 """The kind of a name inside a macro whose content is not read as code; kept where it is not known what it means."""
+UNPARSED: Final = "unparsed"
+"""The kind of a name in code that cannot be parsed, where it is not known what it means."""
 MOST_TARGETS = 256
 """Definitions that one use may mean. Beyond, which one is not told: it is kept as a use of that name."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.implementing import Relatives
 from deltos.domains.graph.languages import hiding_uses, is_declared, is_resolved, is_same_world
-from deltos.domains.graph.model import ALIAS, UNREAD
+from deltos.domains.graph.model import ALIAS, UNPARSED, UNREAD
 from deltos.domains.graph.query import (
     Place,
     SymbolQuery,
@@ -27,7 +27,7 @@ from deltos.domains.graph.query import (
     qualified_name,
 )  # fmt: skip
 from deltos.domains.graph.reached import ReachedNames
-from deltos.domains.graph.source import Source
+from deltos.domains.graph.source import Source, occurrences
 from deltos.domains.graph.unlisted import COMPLETE, TextComparison, compare_with_text, lines_with
 from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merged
 from deltos.errors import BadArgument, NotFound
@@ -565,16 +565,24 @@ class GraphSearch:
 
     def _mentions(self, target: Target) -> list[ReferenceRow]:
         """Uses of the name that may mean a target: of a member those on values of unknown type, of anything else those
-        in files that import the name from where it is not, and in macros that are not read as code."""
+        in files that import the name from where it is not, in macros that are not read as code, and beside syntax
+        errors."""
         found = [row for row in self.reader.mentions(target.first.name) if is_same_world(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
         if "." in target.first.key:
-            return uses
-        tokens, uses = [row for row in uses if row.kind == UNREAD], [row for row in uses if row.kind != UNREAD]
+            return self._as_members(uses, target.first.name)
+        tokens = [row for row in uses if row.kind in (UNREAD, UNPARSED)]
+        uses = [row for row in uses if row.kind not in (UNREAD, UNPARSED)]
         imports = [row for row in found if row.kind == "import"]
         files, used = {row.path for row in imports}, {(row.path, row.line) for row in uses}
         broken = [row for row in imports if (row.path, row.line) not in used]
         return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
+
+    def _as_members(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
+        """Rows without those in code that cannot be parsed whose line has the name nowhere after a dot."""
+        texts = self.source.lines((row.path, row.line) for row in rows if row.kind == UNPARSED)
+        plain = {place for place, text in texts.items() if not _is_member_in(text, name)}
+        return [row for row in rows if row.kind != UNPARSED or (row.path, row.line) not in plain]
 
     # --- impact
 
@@ -733,6 +741,12 @@ def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
     if (row.path, row.line) not in target.places:
         return False
     return row.kind in _DEFINING_KINDS or row.origin in ("override", "merge")
+
+
+def _is_member_in(text: str, name: str) -> bool:
+    """Whether a name stands after a dot in a line, or begins it: the dot may end the line before."""
+    before = [text[:at].rstrip() for at in occurrences(text, name)]
+    return any(not each or each.endswith(".") for each in before)
 
 
 def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:

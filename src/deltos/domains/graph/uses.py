@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import UNREAD
+from deltos.domains.graph.model import UNPARSED, UNREAD
 from deltos.store.symbols import bare_key
 from deltos.workspace.purpose import is_test
 
@@ -19,6 +19,7 @@ OVERRIDE = "override"
 UNDER_ANOTHER_NAME = "--- under another name (import … as, or a macro) ---"
 BROKEN_IMPORT = "imported from where it is not"
 IN_MACRO = "a macro, or inside one that is not read as code"
+IN_BROKEN_CODE = "in code that cannot be parsed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ def reason_of(row: ReferenceRow) -> str:
         return BROKEN_IMPORT
     if row.kind == UNREAD:
         return IN_MACRO
+    if row.kind == UNPARSED:
+        return IN_BROKEN_CODE
     return "unknown receiver" if row.target_id == 0 else "ambiguous name"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import ALIAS, MOST_TARGETS, Edge
+from deltos.domains.graph.model import ALIAS, MOST_TARGETS, UNPARSED, Edge
 from deltos.domains.graph.python.entities import DEFINED, External, ModuleInfo
 from deltos.domains.graph.python.nodes import Name
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.model import EdgeKind
     from deltos.domains.graph.python.entities import ClassInfo, Entity
     from deltos.domains.graph.python.infer import Inference
-    from deltos.domains.graph.python.nodes import Expression
+    from deltos.domains.graph.python.nodes import Expression, UnparsedName
 
 
 class FoundEdges:
@@ -51,6 +51,14 @@ class FoundEdges:
         """Add a possible edge to whatever has that name."""
         if not self.quiet and not name.startswith("__"):
             self._edges.setdefault((line, self.source, "", name, kind), "unknown receiver")
+
+    def note_unparsed(self, names: Sequence[UnparsedName]) -> None:
+        """Add a possible edge for each name that is known as nothing else on its line."""
+        known = {(line, _own_name(key)) for line, _, _, key, _ in self._edges} if names else set()
+        for each in names:
+            if (each.line, each.name) not in known:
+                self.source = each.source
+                self.note_unknown(each.line, each.name, UNPARSED)
 
     def note_construction(self, info: ClassInfo, function: Expression) -> None:
         """Calling a class calls its own `__init__` and `__new__`; which of several overloads, is not known."""

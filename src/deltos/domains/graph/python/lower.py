@@ -13,6 +13,7 @@ from deltos.domains.graph.python.fixtures import NAMING_FIXTURES, takes_fixtures
 from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
 from deltos.domains.graph.python.source import Source, doc_of, kinds_of, signature_of
+from deltos.domains.graph.python.unparsed import unparsed_names
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
         tuple(lowering.stars),
         None if lowering.exported is None else tuple(lowering.exported),
     )
-    return FileFacts(tuple(lowering.symbols), interface, nodes.ModuleBody(body), tuple(_parts(lowering, interface)))
+    unparsed = unparsed_names(tree.root_node, lowering.source, lowering.kinds, lowering.symbols)
+    whole = nodes.ModuleBody(body, unparsed)
+    return FileFacts(tuple(lowering.symbols), interface, whole, tuple(_parts(lowering, interface)))
 
 
 def _parts(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:

@@ -128,7 +128,7 @@ class Names:
         """What a module-level name refers to; builtins come last unless it is imported from elsewhere."""
         found = self.memo.recall(("name", module, name), self._name_in, module, name)
         if not found and not imported:
-            return (External(f"builtins.{name}"),)
+            return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
         return found
 
     def _name_in(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:

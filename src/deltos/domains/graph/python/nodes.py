@@ -527,10 +527,19 @@ class ModuleInterface(Node, frozen=True):
     exported: tuple[str, ...] | None
 
 
+class UnparsedName(Node, frozen=True):
+    """A name in code that cannot be parsed; `source` is the key of the definition around it."""
+
+    line: int
+    source: str
+    name: str
+
+
 class ModuleBody(Node, frozen=True):
     """What only a file's own resolution needs."""
 
     statements: Block
+    unparsed: tuple[UnparsedName, ...] = ()
 
 
 EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)

@@ -59,6 +59,7 @@ def _resolved(inference: Inference, path: str, body: ModuleBody) -> Resolution:
         return Resolution(path, (), (), frozenset())
     flow = Flow(inference, module)
     flow.run_module(body.statements)
+    flow.edges.note_unparsed(body.unparsed)
     return Resolution(
         path=path,
         edges=flow.edges.found(),

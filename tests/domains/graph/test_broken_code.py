@@ -1,0 +1,102 @@
+"""Code that cannot be parsed: the names in it are possible uses, of members as well, and nothing is lost in silence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.graph.model import UNPARSED
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    from tests.domains.graph.small_project import SmallProject
+
+ORDERS = """class OrderStore:
+    def put(self, order):
+        return order
+
+
+class Basket:
+    def total(self):
+        return 1
+
+
+class Postman:
+    def notify(self, who):
+        return who
+
+
+def receipt(order):
+    return order
+"""
+CHECKOUT = """from .orders import Basket, OrderStore, Postman, receipt
+
+
+def place(basket: Basket, store: OrderStore, address: str, postman: Postman):
+    order = (address, basket.total())
+    store.put(order)
+    postman.notify(address)
+    return receipt(order)
+"""
+UNCLOSED_PARAMETERS = CHECKOUT.replace("Postman):", "Postman:")
+UNCLOSED_CALL = CHECKOUT.replace("store.put(order)", "store.put(order")
+CONFLICT = CHECKOUT.replace(
+    "    store.put(order)\n",
+    "<<<<<<< HEAD\n    store.put(order)\n=======\n    store.put((order,))\n>>>>>>> other\n",
+)
+UNCLOSED_LIST = CHECKOUT.replace("    order = (", "    order = [(")
+
+
+def asked(project: SmallProject, checkout: str) -> Desk:
+    project.write({"shop/__init__.py": "# a package\n", "shop/orders.py": ORDERS, "shop/checkout.py": checkout})
+    return Desk(project.app.tools(), project.root)
+
+
+@pytest.mark.parametrize("checkout", [UNCLOSED_PARAMETERS, UNCLOSED_CALL, CONFLICT, UNCLOSED_LIST])
+@pytest.mark.parametrize("symbol", ["OrderStore.put", "Postman.notify", "receipt"])
+def test_uses_beside_a_syntax_error_are_not_lost(project: SmallProject, checkout: str, symbol: str) -> None:
+    desk = asked(project, checkout)
+    name = symbol.rpartition(".")[2]
+    lines = checkout.splitlines()
+    places = {number for number, line in enumerate(lines, 1) if f"{name}(" in line}
+    text = desk.call("find_references", symbol=symbol).text
+    assert all(f"\n {place} " in text for place in places)
+    impact = desk.call("get_impact", symbol=symbol).text
+    assert "nothing in the project refers to it" not in impact
+    assert "possible use" in impact or "checkout.py" in impact
+
+
+def test_what_stands_in_an_error_is_told_as_such(project: SmallProject) -> None:
+    text = asked(project, UNCLOSED_PARAMETERS).call("find_references", symbol="Postman.notify").text
+    assert "0 references in 0 files, 1 possible" in text
+    assert "--- possible: in code that cannot be parsed ---\nshop/checkout.py\n 7 unparsed postman.notify(address)" in text
+
+
+def test_a_plain_name_in_an_error_is_no_member(project: SmallProject) -> None:
+    desk = asked(project, UNCLOSED_CALL.replace("address", "total"))
+    assert "checkout.py:7" not in desk.call("find_references", symbol="Basket.total").text
+    assert " 7 " not in desk.call("find_references", symbol="Basket.total").text
+
+
+def test_code_that_parses_has_no_unparsed_names(project: SmallProject) -> None:
+    asked(project, CHECKOUT)
+    graph = project.graph()
+    (target,) = graph.targets("OrderStore.put")
+    found = graph.references(target)
+    assert [row.line for row in found.certain] == [6]
+    assert not [row for row in graph.reader.mentions("put") if row.kind == UNPARSED]
+
+
+def test_mending_the_error_makes_them_certain_again(project: SmallProject) -> None:
+    desk = asked(project, UNCLOSED_CALL)
+    assert "1 possible" in desk.call("find_references", symbol="OrderStore.put").text
+    desk = asked(project, CHECKOUT)
+    assert "1 reference in 1 file, no test files; complete" in desk.call("find_references", symbol="OrderStore.put").text
+
+
+def test_a_member_of_a_name_that_nothing_defines_is_possible(project: SmallProject) -> None:
+    desk = asked(project, CHECKOUT + "\n\ndef later():\n    nobody.put(3)\n")
+    text = desk.call("find_references", symbol="OrderStore.put").text
+    assert "1 possible" in text
+    assert "12 call nobody.put(3)  later" in text
