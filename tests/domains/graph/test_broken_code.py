@@ -70,7 +70,9 @@ def test_uses_beside_a_syntax_error_are_not_lost(project: SmallProject, checkout
 def test_what_stands_in_an_error_is_told_as_such(project: SmallProject) -> None:
     text = asked(project, UNCLOSED_PARAMETERS).call("find_references", symbol="Postman.notify").text
     assert "0 references in 0 files, 1 possible" in text
-    assert "--- possible: in code that cannot be parsed ---\nshop/checkout.py\n 7 unparsed postman.notify(address)" in text
+    assert (
+        "--- possible: in code that cannot be parsed ---\nshop/checkout.py\n 7 unparsed postman.notify(address)" in text
+    )
 
 
 def test_a_plain_name_in_an_error_is_no_member(project: SmallProject) -> None:
@@ -92,7 +94,9 @@ def test_mending_the_error_makes_them_certain_again(project: SmallProject) -> No
     desk = asked(project, UNCLOSED_CALL)
     assert "1 possible" in desk.call("find_references", symbol="OrderStore.put").text
     desk = asked(project, CHECKOUT)
-    assert "1 reference in 1 file, no test files; complete" in desk.call("find_references", symbol="OrderStore.put").text
+    assert (
+        "1 reference in 1 file, no test files; complete" in desk.call("find_references", symbol="OrderStore.put").text
+    )
 
 
 def test_a_member_of_a_name_that_nothing_defines_is_possible(project: SmallProject) -> None:

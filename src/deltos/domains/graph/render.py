@@ -184,6 +184,9 @@ def _missing(found: FoundReferences | Impact) -> str:
         told.append(_unlisted(found.text.places))
     if is_called_unnamed(first):
         told.append("calls that do not write its name are not known")
+    if found.decorators:
+        named = ", ".join(f"{each.text} (line {each.line})" for each in found.decorators[:_NAMED])
+        told.append(f"{named} may hand it on: what calls it then is not known")
     if found.is_cut:
         told.append("not all definitions of the name were compared, there are too many: others may override it")
     return "; ".join(told)

@@ -9,6 +9,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from deltos.domains.graph.arity import argument_count, parameter_count
+from deltos.domains.graph.decorators import Decorator, handing_on
 from deltos.domains.graph.implementing import Relatives
 from deltos.domains.graph.languages import hiding_uses, is_declared, is_resolved, is_same_world
 from deltos.domains.graph.model import ALIAS, UNPARSED, UNREAD
@@ -100,7 +101,7 @@ class FoundReferences:
     counted where none of them has a use. `unresolved` counts the files that may have uses and are not resolved, by
     extension, `unread` are those that were not read at all. `within` is the folder of the repository that is the
     project, where that is not the whole of it. `shared` are lines on which another definition of the name is used or
-    defined, too.
+    defined, too. `decorators` are those of the target that may hand it on to what calls it.
     """
 
     target: Target
@@ -123,6 +124,7 @@ class FoundReferences:
     within: str = ""
     shared: frozenset[tuple[str, int]] = frozenset()
     text: TextComparison = COMPLETE
+    decorators: tuple[Decorator, ...] = ()
 
     def paths(self) -> set[str]:
         """The files of all places."""
@@ -167,6 +169,7 @@ class Impact:
     unread: tuple[str, ...] = ()
     within: str = ""
     text: TextComparison = COMPLETE
+    decorators: tuple[Decorator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +455,7 @@ class GraphSearch:
             unread=self._unread(target),
             within=self.within,
             text=text,
+            decorators=self._decorators(target),
         )
 
     def lines_of_namesakes(self, found: FoundReferences) -> set[tuple[str, int]] | None:
@@ -544,6 +548,11 @@ class GraphSearch:
         found = {path: reason for path, reason in (*failed, *skipped) if _is_code_of(path, target.first.path)}
         return tuple(f"{path} ({reason})" for path, reason in sorted(found.items()))
 
+    def _decorators(self, target: Target) -> tuple[Decorator, ...]:
+        """What may hand a target on to something that calls it."""
+        rows = self.reader.symbols(target.node_ids).values()
+        return tuple(dict.fromkeys(each for row in rows for each in handing_on(row, self.source)))
+
     @cached_property
     def within(self) -> str:
         """The folder of the repository that the project is; empty where it is the whole of it."""
@@ -634,6 +643,7 @@ class GraphSearch:
             self._unread(target),
             self.within,
             text,
+            self._decorators(target),
         )
 
     def _through(self, target: Target, relatives: Relatives) -> list[ReferenceRow]:

@@ -1,0 +1,116 @@
+"""Decorators and annotations that may hand a definition on to something that calls it: read from the lines above it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.domains.graph.source import occurrences
+from deltos.languages.table import detect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.domains.graph.source import Source
+    from deltos.store.symbols import Symbol
+
+_LINES_ABOVE = 60
+_DECORATED = frozenset({"function", "method", "component", "class", "interface"})
+_MARKS = {
+    **dict.fromkeys(("python", "typescript", "tsx", "javascript", "jsx", "java", "kotlin"), "@"),
+    "csharp": "[",
+    "php": "#[",
+}
+_COMMENTS = ("#", "//", "/*", "*")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|\([^()]*\)")
+_AFTER_AT = re.compile(r"@([A-Za-z_][\w.]*)")
+_IN_BRACKETS = re.compile(r"(?:\[|,)\s*([A-Za-z_][\w.\\]*)")
+# Decorators that give back what they get, or something that is used in its place: by the last part of their names.
+_KEEPING_IN_PYTHON = frozenset(
+    "property staticmethod classmethod abstractmethod abstractproperty override overload wraps cache lru_cache"
+    " cached_property contextmanager asynccontextmanager dataclass dataclass_transform final total_ordering"
+    " singledispatch singledispatchmethod deprecated runtime_checkable no_type_check unique setter getter deleter"
+    " fixture yield_fixture coroutine define frozen mutable attrs".split()
+)
+_KEEPING_ELSEWHERE = frozenset(
+    "Override Deprecated SuppressWarnings SafeVarargs FunctionalInterface Nullable NonNull NotNull Nonnull interface"
+    " VisibleForTesting Suppress JvmStatic JvmOverloads JvmName JvmField Throws Data Getter Setter Builder Value ToString"
+    " EqualsAndHashCode NoArgsConstructor AllArgsConstructor RequiredArgsConstructor Obsolete MethodImpl Pure"
+    " Conditional DebuggerStepThrough DebuggerDisplay DebuggerNonUserCode Serializable Flags EditorBrowsable"
+    " CLSCompliant ExcludeFromCodeCoverage SuppressMessage GeneratedCode CompilerGenerated StructLayout AttributeUsage"
+    " ReturnTypeWillChange AllowDynamicProperties Attribute".split()
+)
+_MARKING_TESTS = "pytest.mark."
+
+
+class Decorator(NamedTuple):
+    """A decorator as it is written, without its arguments, and its line."""
+
+    text: str
+    line: int
+
+
+def handing_on(symbol: Symbol, source: Source) -> list[Decorator]:
+    """The decorators of a definition that are not known to leave it as it is, first ones first."""
+    language = detect(symbol.path)
+    mark = _MARKS.get(language.name, "") if language is not None else ""
+    if not mark or symbol.kind not in _DECORATED:
+        return []
+    first = max(1, symbol.line - _LINES_ABOVE)
+    *above, own = source.block(symbol.path, first, symbol.line) or [""]
+    found = [Decorator(text, symbol.line) for text in _named(_before(own, symbol.name), mark)]
+    for distance, line in enumerate(_lines_above(above, own, mark), 1):
+        found += [Decorator(text, symbol.line - distance) for text in _named(line, mark)]
+    return [each for each in sorted(found, key=lambda each: each.line) if not _keeps(each.text)]
+
+
+def _before(line: str, name: str) -> str:
+    places = occurrences(line, name)
+    return line[: places[-1]] if places else ""
+
+
+def _lines_above(above: Sequence[str], own: str, mark: str) -> Iterator[str]:
+    """The lines that belong to a definition, from the nearest up: its decorators, what stands inside them, comments."""
+    indentation = _indentation(own)
+    closing = (")", "]", "}") if mark == "@" else (")", "]")
+    for line in reversed(above):
+        text = line.strip()
+        is_part = text.startswith((mark, *_COMMENTS)) or (text.startswith(closing) and text != "}")
+        is_other = not is_part or (text.startswith(mark) and _defines(text, mark))
+        if text and (_indentation(line) < indentation or (_indentation(line) == indentation and is_other)):
+            return
+        yield line if _indentation(line) == indentation else ""
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _named(line: str, mark: str) -> list[str]:
+    """The decorators that a line begins with."""
+    text = line.strip()
+    if not text.startswith(mark):
+        return []
+    bare = _without_arguments(text)
+    if mark == "@":
+        return [f"@{name}" for name in _AFTER_AT.findall(bare)]
+    return [f"{mark}{name}]" for name in _IN_BRACKETS.findall(bare.partition("]")[0])]
+
+
+def _defines(text: str, mark: str) -> bool:
+    """Whether a line that begins with a decorator has its definition, too."""
+    bare = _without_arguments(text)
+    rest = _AFTER_AT.sub("", bare) if mark == "@" else bare.rpartition("]")[2]
+    return rest.lstrip()[:1].isalpha()
+
+
+def _without_arguments(text: str) -> str:
+    while (shorter := _QUOTED.sub("", text)) != text:
+        text = shorter
+    return text
+
+
+def _keeps(decorator: str) -> bool:
+    name = decorator.strip("@#[]")
+    last = re.split(r"[.\\]", name)[-1]
+    return last in _KEEPING_IN_PYTHON or last in _KEEPING_ELSEWHERE or name.startswith(_MARKING_TESTS)
