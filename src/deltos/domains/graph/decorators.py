@@ -34,8 +34,8 @@ _KEEPING_IN_PYTHON = frozenset(
 )
 _KEEPING_ELSEWHERE = frozenset(
     "Override Deprecated SuppressWarnings SafeVarargs FunctionalInterface Nullable NonNull NotNull Nonnull interface"
-    " VisibleForTesting Suppress JvmStatic JvmOverloads JvmName JvmField Throws Data Getter Setter Builder Value ToString"
-    " EqualsAndHashCode NoArgsConstructor AllArgsConstructor RequiredArgsConstructor Obsolete MethodImpl Pure"
+    " VisibleForTesting Suppress JvmStatic JvmOverloads JvmName JvmField Throws Data Getter Setter Builder Value"
+    " ToString EqualsAndHashCode NoArgsConstructor AllArgsConstructor RequiredArgsConstructor Obsolete MethodImpl Pure"
     " Conditional DebuggerStepThrough DebuggerDisplay DebuggerNonUserCode Serializable Flags EditorBrowsable"
     " CLSCompliant ExcludeFromCodeCoverage SuppressMessage GeneratedCode CompilerGenerated StructLayout AttributeUsage"
     " ReturnTypeWillChange AllowDynamicProperties Attribute".split()

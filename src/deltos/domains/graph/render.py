@@ -146,6 +146,7 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
     if in_tests or (found.is_resolved and not found.outside):
         text += f", {_in_tests(in_tests, found.test_files)}"
+    text += f"; listed in __all__: {_named_places(found.listed)}" if found.listed else ""
     missing = [reason for reason in (_missing(found),) if reason]
     if any(row.origin == BROKEN_IMPORT for row in found.possible):
         missing.append("imports of it that lead nowhere are among those: mend them to be sure")
@@ -194,9 +195,12 @@ def _missing(found: FoundReferences | Impact) -> str:
 
 def _unlisted(places: Sequence[tuple[str, int]]) -> str:
     """Lines that have the name and are known as no use of it."""
-    named = ", ".join(f"{path}:{line}" for path, line in places[:_UNLISTED_SHOWN])
-    more = f" and {len(places) - _UNLISTED_SHOWN} more" if len(places) > _UNLISTED_SHOWN else ""
-    return f"{counted(len(places), 'more line')} with the name, as what is not known: {named}{more}"
+    return f"{counted(len(places), 'more line')} with the name, as what is not known: {_named_places(places)}"
+
+
+def _named_places(places: Sequence[tuple[str, int]], most: int = _UNLISTED_SHOWN) -> str:
+    named = ", ".join(f"{path}:{line}" for path, line in places[:most])
+    return f"{named} and {len(places) - most} more" if len(places) > most else named
 
 
 def _in_tests(uses: int, files: int) -> str:
@@ -314,6 +318,8 @@ def _unsure(impact: Impact, total: int) -> Iterator[str]:
         more = " …" if len(impact.possible) > _NAMED else ""
         unsure = counted(len(impact.possible), "possible use")
         yield f"and perhaps more: {unsure} in {files}, not followed ({places}{more}; find_references lists them)"
+    if impact.listed:
+        yield f"listed in __all__: {_named_places(impact.listed)}"
     is_unused = impact.is_resolved and not total and not impact.possible
     if missing := _missing(impact):
         yield f"no use of it is known; {missing}" if is_unused else missing

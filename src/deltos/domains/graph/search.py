@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.decorators import Decorator, handing_on
+from deltos.domains.graph.exports import listed_in_all
 from deltos.domains.graph.implementing import Relatives
 from deltos.domains.graph.languages import hiding_uses, is_declared, is_resolved, is_same_world
 from deltos.domains.graph.model import ALIAS, UNPARSED, UNREAD
@@ -101,7 +102,8 @@ class FoundReferences:
     counted where none of them has a use. `unresolved` counts the files that may have uses and are not resolved, by
     extension, `unread` are those that were not read at all. `within` is the folder of the repository that is the
     project, where that is not the whole of it. `shared` are lines on which another definition of the name is used or
-    defined, too. `decorators` are those of the target that may hand it on to what calls it.
+    defined, too. `decorators` are those of the target that may hand it on to what calls it, `listed` the places where
+    modules of Python list it in `__all__`.
     """
 
     target: Target
@@ -125,6 +127,7 @@ class FoundReferences:
     shared: frozenset[tuple[str, int]] = frozenset()
     text: TextComparison = COMPLETE
     decorators: tuple[Decorator, ...] = ()
+    listed: tuple[tuple[str, int], ...] = ()
 
     def paths(self) -> set[str]:
         """The files of all places."""
@@ -170,6 +173,7 @@ class Impact:
     within: str = ""
     text: TextComparison = COMPLETE
     decorators: tuple[Decorator, ...] = ()
+    listed: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,6 +460,7 @@ class GraphSearch:
             within=self.within,
             text=text,
             decorators=self._decorators(target),
+            listed=self._listed(target, [*found.certain, *found.aliased]),
         )
 
     def lines_of_namesakes(self, found: FoundReferences) -> set[tuple[str, int]] | None:
@@ -553,6 +558,13 @@ class GraphSearch:
         rows = self.reader.symbols(target.node_ids).values()
         return tuple(dict.fromkeys(each for row in rows for each in handing_on(row, self.source)))
 
+    def _listed(self, target: Target, uses: Iterable[ReferenceRow]) -> tuple[tuple[str, int], ...]:
+        """Where a target is listed in `__all__`: of its module, and of those that import it or the whole module."""
+        module = self.reader.module_node(target.first.path)
+        rows = [*uses, *(self.reader.references([module]) if module else ())]
+        paths = {row.path for row in rows if row.kind == "import" and row.certain}
+        return tuple(listed_in_all(target.first, paths, self.source))
+
     @cached_property
     def within(self) -> str:
         """The folder of the repository that the project is; empty where it is the whole of it."""
@@ -644,6 +656,7 @@ class GraphSearch:
             self.within,
             text,
             self._decorators(target),
+            self._listed(target, first),
         )
 
     def _through(self, target: Target, relatives: Relatives) -> list[ReferenceRow]:
