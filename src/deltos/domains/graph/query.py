@@ -13,7 +13,7 @@ from deltos.pattern import compiled
 from deltos.text.identifiers import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from deltos.store.symbols import Symbol
@@ -95,6 +95,15 @@ def parse_query(symbol: str) -> SymbolQuery:
 def is_pattern(symbol: str) -> bool:
     """Whether a symbol is given as a regular expression."""
     return parse_place(symbol) is None and parse_query(symbol).form == "pattern"
+
+
+def case_note(symbol: str, names: Iterable[str]) -> str:
+    """That a plain name was found in other case only; empty where it was found as it is written."""
+    found = list(dict.fromkeys(names))
+    query = parse_query(symbol) if parse_place(symbol) is None else None
+    if query is None or query.form != "name" or any(name.casefold() != query.text.casefold() for name in found):
+        return ""
+    return f"Note: No {query.text}; found {', '.join(found)}." if found and query.text not in found else ""
 
 
 def pattern_matcher(pattern: str) -> Callable[[str], bool]:

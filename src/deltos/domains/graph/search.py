@@ -17,6 +17,7 @@ from deltos.domains.graph.model import ALIAS, UNPARSED, UNREAD
 from deltos.domains.graph.query import (
     Place,
     SymbolQuery,
+    case_note,
     ends_with,
     inside,
     is_called,
@@ -261,8 +262,16 @@ class GraphSearch:
 
     @_reading_one_state
     def note_on(self, symbol: str) -> str:
-        """Through what a dotted name means something that is defined elsewhere; empty where it is defined there."""
-        if not symbol.strip() or self._place(symbol) is not None or (query := parse_query(symbol)).form != "dotted":
+        """Through what a dotted name means something that is defined elsewhere, or that a plain one is found in other
+        case only; empty where it is defined as it is written."""
+        if not symbol.strip() or self._place(symbol) is not None:
+            return ""
+        query = parse_query(symbol)
+        if query.form == "name":
+            is_written = bool(self.reader.symbols_named(query.text))
+            rows = () if is_written else self.reader.symbols_named(query.text, any_case=True)
+            return case_note(symbol, [row.name for row in rows])
+        if query.form != "dotted":
             return ""
         if any(is_called(row, query.text) for row in self.reader.symbols_named(query.last)):
             return ""

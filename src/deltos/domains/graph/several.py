@@ -16,7 +16,7 @@ from deltos.domains.graph.lines import UseLines, definition_line
 from deltos.domains.graph.map import render_map
 from deltos.domains.graph.model import ALIAS
 from deltos.domains.graph.page import BudgetedLines, Piece, cut_line
-from deltos.domains.graph.query import is_pattern, path_filter
+from deltos.domains.graph.query import case_note, is_pattern, path_filter
 from deltos.domains.graph.render import render_context, render_cycles, render_impact, render_references, render_stats
 from deltos.domains.graph.uses import UNDER_ANOTHER_NAME, UseGroup, merged
 from deltos.errors import Cancelled, DeltosError, NotFound, NothingToIndex
@@ -362,6 +362,8 @@ class SeveralGraphs:
             return self._candidates(symbol, every, counts)
         shown, rest = every[:_MOST_ANSWERED], every[_MOST_ANSWERED:]
         head = self._notes({meant.project for meant in shown})
+        if note := case_note(symbol, [meant.target.first.name for meant in every]):
+            head = (note, *head)
         if len(every) > 1:
             answered = f", answered for {len(shown)}" if rest else ""
             head = (f"'{symbol}' means {len(every)} definitions{answered}", *head)
