@@ -135,3 +135,32 @@ def test_names_are_understood_as_their_languages_write_them(project: SmallProjec
     assert [row.name for row in graph.find(r"\bdescribe\w+")] == ["describe_type"]
     text = desk_of(project).call("find_references", symbol="src/functions.php").text
     assert "files are not what this language refers to" in text
+
+
+def test_a_plain_word_in_quotes_is_not_compared_and_that_is_said(project: SmallProject) -> None:
+    web = "def unsign(text):\n    return text\n\n\ndef shown():\n    return unsign('a')\n"
+    desk = desk_of(project.write({"web.py": web}))
+    sure = "complete: no other uses in code, compared with every line that has the name\n"
+    assert sure in desk.call("find_references", symbol="unsign").text
+    project.write({"late.py": "import web\n\nTABLE = {'x': 'unsign'}\nprint(getattr(web, 'unsign'))\n# 'unsign'\n"})
+    text = desk.call("find_references", symbol="unsign").text
+    told = "compared with every line of code that has the name, not with texts in quotes: late.py:3, late.py:4\n"
+    assert f"complete: no other uses in code, {told}" in text
+    project.write({"web.py": web.replace("unsign('a')", "1")})
+    impact = desk.call("get_impact", symbol="unsign").text
+    assert "refers to it by this name, except perhaps texts in quotes: late.py:3, late.py:4" in impact
+
+
+def test_a_word_on_a_line_of_its_own_counts_unless_all_lists_it(project: SmallProject) -> None:
+    work = "__all__ = [\n    'do_work',\n]\n\n\ndef do_work():\n    return 1\n"
+    desk = desk_of(project.write({"work.py": work}))
+    assert "complete" in desk.call("find_references", symbol="do_work").text
+    project.write({"names.py": "NAMES = [\n    'do_work',\n]\n"})
+    assert "as what is not known: names.py:2" in desk.call("find_references", symbol="do_work").text
+
+
+def test_a_name_that_is_found_in_other_case_only_is_told(project: SmallProject) -> None:
+    desk = desk_of(project.write({"time.py": "def duration():\n    return 1\n\n\nclass Hour:\n    pass\n"}))
+    for tool in ("find_symbol", "find_references", "get_impact", "get_context"):
+        assert "No Duration; found duration." in desk.call(tool, symbol="Duration").text
+        assert "Note:" not in desk.call(tool, symbol="Hour").text

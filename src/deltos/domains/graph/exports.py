@@ -27,14 +27,17 @@ def listed_in_all(symbol: Symbol, paths: Iterable[str], source: Source) -> list[
         return []
     files = sorted({path for path in paths if path.endswith(_PYTHON)}, key=lambda path: ("__init__" not in path, path))
     kept = dict.fromkeys((symbol.path, *files[:_MOST_FILES]))
-    return [(path, line) for path in kept for line in _lines_listing(source.text(path), symbol.name)]
+    return [(path, line) for path in kept for line in _listing(source.text(path), symbol.name)]
 
 
-def _lines_listing(text: str, name: str) -> list[int]:
-    """The lines of a module on which `__all__` gets a name."""
-    if "__all__" not in text or name not in text:
+def _listing(text: str, name: str) -> list[int]:
+    return lines_listing(code_text(text, "python"), name) if "__all__" in text and name in text else []
+
+
+def lines_listing(code: str, name: str) -> list[int]:
+    """The lines of a module, given without comments, on which `__all__` gets a name."""
+    if "__all__" not in code:
         return []
-    code = code_text(text, "python")
     starts = [at for at, character in enumerate(code) if character == "\n"]
     quoted = re.compile(rf"([\"']){re.escape(name)}\1")
     found = [

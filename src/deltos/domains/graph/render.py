@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.page import BudgetedLines
     from deltos.domains.graph.search import Context, FoundReferences, Impact, Target
     from deltos.domains.graph.source import Source
+    from deltos.domains.graph.unlisted import TextComparison
     from deltos.domains.graph.uses import UseGroup
     from deltos.store.graph import GraphCounts
     from deltos.store.history import ChangedTogether
@@ -156,7 +157,7 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
         text += "; complete" + (" with those" if possible else "") + ": no other uses in "
         text += "what was asked for" if found.outside else complete_in
         text += f" of {found.within}; the rest of its repository was not looked at" if found.within else ""
-        text += ", compared with every line that has the name" if found.text.is_compared and not found.within else ""
+        text += _compared(found.text) if found.text.is_compared and not found.within else ""
     left_out = {
         f"of other definitions named {found.target.first.name} ({_some(found.namesakes)})": found.elsewhere,
         "with another number of arguments": found.unlike,
@@ -164,6 +165,14 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
     }
     told = [f"{number} {what}" for what, number in left_out.items() if number]
     return f"{text}; not listed: {', '.join(told)}" if told else text
+
+
+def _compared(text: TextComparison) -> str:
+    """What a complete answer was compared with; a text in quotes that is the name may be anything."""
+    if not text.quoted:
+        return ", compared with every line that has the name"
+    places = _named_places(text.quoted, _NAMED)
+    return f", compared with every line of code that has the name, not with texts in quotes: {places}"
 
 
 def _missing(found: FoundReferences | Impact) -> str:
@@ -327,7 +336,9 @@ def _unsure(impact: Impact, total: int) -> Iterator[str]:
         yield "no use of it is known; its name stands in too many places to compare all of them"
     elif is_unused:
         where = f"{impact.within}, the part of the repository that was looked at," if impact.within else "the project"
-        yield f"no use of it is known: nothing in {where} refers to it by this name"
+        quoted = impact.text.quoted
+        besides = f", except perhaps texts in quotes: {_named_places(quoted, _NAMED)}" if quoted else ""
+        yield f"no use of it is known: nothing in {where} refers to it by this name{besides}"
 
 
 def _limited(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) -> Iterator[tuple[str, Sequence[Symbol]]]:

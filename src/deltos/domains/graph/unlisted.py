@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.exports import lines_listing
 from deltos.domains.graph.languages import is_resolved, is_same_world
 from deltos.domains.graph.source import occurrences
 from deltos.languages.code_text import code_text
@@ -43,9 +44,11 @@ _TYPES = frozenset({"class", "interface", "enum", "type"})
 @dataclass(frozen=True, slots=True)
 class TextComparison:
     """The lines of code that have a name and are known as nothing, by path; `is_done` is false where the name stands in
-    too many places to be compared, `is_compared` where it stands for too much else to say anything."""
+    too many places to be compared, `is_compared` where it stands for too much else to say anything. `quoted` are lines
+    with a text that is the name and was not compared."""
 
     places: tuple[tuple[str, int], ...] = ()
+    quoted: tuple[tuple[str, int], ...] = ()
     is_done: bool = True
     is_compared: bool = False
 
@@ -69,16 +72,21 @@ def compare_with_text(
     is_local = symbol.path.endswith(".c") and symbol.signature.startswith("static ")
     deadline = time.monotonic() + _MOST_SECONDS
     found: list[tuple[str, int]] = []
+    quoted: list[tuple[str, int]] = []
     for path in sorted(spans):
         if time.monotonic() > deadline:
             return TextComparison(tuple(found), is_done=False)
         language = detect(path)
         if language is not None and is_same_world(path, symbol.path) and (not is_local or path == symbol.path):
             text = code_text(source.text(path), language.name)
-            lines = _lines(text, symbol, spans[path], with_texts=not is_test(path))
+            with_texts = not is_test(path) and not _is_plain(symbol.name)
+            lines = _lines(text, symbol, spans[path], with_texts=with_texts)
             new = [(path, line) for line in lines if (path, line) not in known]
             found += [] if is_whole and _imports_another(text, new) else new
-    return TextComparison(tuple(found), is_compared=True)
+            if not with_texts:
+                both = _lines(text, symbol, spans[path], with_texts=True)
+                quoted += [(path, line) for line in both if line not in lines and (path, line) not in known]
+    return TextComparison(tuple(found), tuple(quoted), is_compared=True)
 
 
 def lines_with(name: str, code: Code, source: Source) -> list[tuple[str, int]]:
@@ -138,6 +146,8 @@ def _lines(text: str, symbol: Symbol, spans: Sequence[tuple[int, int]], *, with_
         return []
     lines = text.split("\n")
     inside = {number for first, last in spans for number in range(first, min(last, len(lines)) + 1)}
+    if with_texts:
+        inside.difference_update(lines_listing(text, symbol.name))  # what a module of Python passes on is told apart
     return sorted(n for n in inside if _may_mean(lines[n - 1], symbol, with_texts=with_texts))
 
 
@@ -155,8 +165,7 @@ def _may_mean(line: str, symbol: Symbol, *, with_texts: bool) -> bool:
         if after.startswith("\\") or before.endswith(_DEFINING):
             continue  # a namespace, or another definition
         if after[:1] in _QUOTES and after[:1]:  # the whole or the end of a text of one word; not of a path or an option
-            is_listed = "__all__" in line or line.strip(" \t,\"'") == name  # what a module of Python passes on
-            if with_texts and not is_listed and not _is_plain(name) and before.endswith((*_QUOTES, ".", ":", "\\")):
+            if with_texts and before.endswith((*_QUOTES, ".", ":", "\\")):
                 return True
         elif symbol.kind not in _CALLABLE or _may_be_called(before, after, symbol):
             return True
