@@ -104,3 +104,24 @@ def test_a_member_of_a_name_that_nothing_defines_is_possible(project: SmallProje
     text = desk.call("find_references", symbol="OrderStore.put").text
     assert "1 possible" in text
     assert "12 call nobody.put(3)  later" in text
+
+
+CONFLICTS = {
+    "OrderStore.java": "class OrderStore {\n  void put(String order) {}\n}\n",
+    "Postman.java": "class Postman {\n  void inform(String who) {}\n}\n",
+    "Checkout.java": "class Checkout {\n  void place(OrderStore store, Postman postman) {\n<<<<<<< HEAD\n"
+    '    store.put("a"); // postman.inform\n=======\n    store.put("b");\n>>>>>>> other\n    postman.inform("c");\n  }\n}\n',
+    "src/lib.rs": "pub struct Till;\nimpl Till {\n    pub fn fill(&self) {}\n}\n\npub fn open(till: &Till) {\n<<<<<<< HEAD\n"
+    "    till.fill();\n=======\n    till.fill();\n>>>>>>> other\n}\n",
+}
+
+
+def test_members_behind_the_markers_of_a_conflict_are_not_lost(project: SmallProject) -> None:
+    desk = Desk(project.write(CONFLICTS).app.tools(), project.root)
+    found = {name: desk.call("find_references", symbol=name).text for name in ("put", "inform", "Till.fill")}
+    assert "Checkout.java\n 4" in found["put"]
+    assert "Checkout.java\n 6" in found["put"]
+    assert "Checkout.java\n 8" in found["inform"]
+    assert "0 references in 0 files, 1 possible" in found["inform"]
+    assert "src/lib.rs\n 8,10" in found["Till.fill"]
+    assert "possible use" in desk.call("get_impact", symbol="Till.fill").text

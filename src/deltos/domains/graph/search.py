@@ -778,7 +778,7 @@ def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
 def _is_member_in(text: str, name: str) -> bool:
     """Whether a name stands after a dot in a line, or begins it: the dot may end the line before."""
     before = [text[:at].rstrip() for at in occurrences(text, name)]
-    return any(not each or each.endswith(".") for each in before)
+    return any(not each or each.endswith((".", "->", "::")) for each in before)
 
 
 def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from deltos.domains.graph.declared.conflicts import members_in_conflict
 from deltos.domains.graph.declared.declarations import GUARDS, Binding, Declarations
 from deltos.domains.graph.declared.environment import Environment
 from deltos.domains.graph.declared.facts import (
@@ -31,7 +32,7 @@ from deltos.domains.graph.declared.world import outward
 from deltos.domains.graph.declared.written import Written, first_child
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.kernel.resolver import FileFacts
-from deltos.domains.graph.model import UNREAD
+from deltos.domains.graph.model import UNPARSED, UNREAD
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ def extract(file: ParsedFile) -> FileFacts:
     symbols = tuple(as_symbols(definitions))
     reader = _SourceReader(file.data, SHAPES[file.language.name], file.language.name, definitions, symbols)
     reader.read(file.tree.root_node)
+    if file.tree.root_node.has_error:
+        reader.read_conflicts(file.data)
     return reader.facts()
 
 
@@ -136,6 +139,7 @@ class _SourceReader:
         self._bound: set[int] = set()
         self._defined: set[int] = set()
         self._uses: list[Occurrence] = []
+        self._unparsed: list[Occurrence] = []
         self._imports: list[ImportClause] = []
         self._import_lines: list[int] = []
         self._package = ""
@@ -177,6 +181,11 @@ class _SourceReader:
             else:
                 self._environment.leave()
 
+    def read_conflicts(self, data: bytes) -> None:
+        """Note the members behind markers of a merge conflict: what reads otherwise there may be one of these."""
+        for line, name in members_in_conflict(data, self._language):
+            self._unparsed.append(Occurrence(line, self._spans.key_at(line), name, UNPARSED, None))
+
     def facts(self) -> FileFacts:
         """Everything read, in the form that is stored."""
         type_keys = self._spans.type_keys
@@ -200,7 +209,8 @@ class _SourceReader:
             self._macros,
             tuple(sorted(self._prototypes)),
         )
-        return FileFacts(tuple(self._symbols), interface, SourceBody(tuple(self._uses), tuple(self._import_lines)))
+        body = SourceBody(tuple(self._uses), tuple(self._import_lines), tuple(self._unparsed))
+        return FileFacts(tuple(self._symbols), interface, body)
 
     def _is_member(self, symbol: Symbol) -> bool:
         """Whether a definition belongs to a type, or is local to a function."""

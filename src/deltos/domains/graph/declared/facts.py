@@ -118,10 +118,11 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """What only a file's own resolution needs: uses, and the lines of imports."""
+    """What only a file's own resolution needs: uses, the lines of imports, and names in code that cannot be parsed."""
 
     uses: tuple[Occurrence, ...]
     import_lines: tuple[int, ...]
+    unparsed: tuple[Occurrence, ...] = ()
 
 
 Interface: TypeAlias = Union[SourceInterface, GoModule, PackageDeclaration, None]  # noqa: UP007 - msgspec reads it at run time

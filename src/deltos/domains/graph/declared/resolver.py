@@ -14,7 +14,7 @@ from deltos.domains.graph.declared.visibility import Lookup, Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
 from deltos.domains.graph.kernel.dependencies import any_definition, outside_package
 from deltos.domains.graph.kernel.resolver import Resolution
-from deltos.domains.graph.model import ALIAS, MOST_TARGETS, UNREAD, Edge, Import
+from deltos.domains.graph.model import ALIAS, MOST_TARGETS, UNPARSED, UNREAD, Edge, Import
 from deltos.store.symbols import bare_key
 
 if TYPE_CHECKING:
@@ -92,6 +92,14 @@ class _Reference(NamedTuple):
         return Edge(*self, origin, certain=is_certain)
 
 
+def _unknown(names: Iterable[Occurrence], edges: Iterable[_Reference]) -> list[_Reference]:
+    """Possible uses of the names that no edge has on their lines."""
+    known = {(each.line, bare_key(each.key).rpartition(".")[2]) for each in edges} if names else set()
+    return [
+        _Reference(use.line, use.source, "", use.name, UNPARSED) for use in names if (use.line, use.name) not in known
+    ]
+
+
 class FileResolver:
     """Resolves the uses of one file."""
 
@@ -129,6 +137,7 @@ class FileResolver:
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, UNREAD), False)
             elif not found.targets and self._may_be_member(use):
                 edges.setdefault(_Reference(use.line, use.source, "", use.name, kind), False)
+        edges |= dict.fromkeys(_unknown(body.unparsed, edges), False)
         imports, external, unresolved = self._resolve_imports(body.import_lines)
         for item, key in imports:
             edges[reference := _Reference(item.line, "", item.target_path, key, "import")] = True
