@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.source import Source
     from deltos.store.symbols import Symbol
 
-_LINES_ABOVE = 60
+_LINES_ABOVE, _MOST_CHARACTERS = 60, 400
 _DECORATED = frozenset({"function", "method", "component", "class", "interface"})
 _MARKS = {
     **dict.fromkeys(("python", "typescript", "tsx", "javascript", "jsx", "java", "kotlin"), "@"),
@@ -105,6 +105,7 @@ def _defines(text: str, mark: str) -> bool:
 
 
 def _without_arguments(text: str) -> str:
+    text = text[:_MOST_CHARACTERS]  # every round takes out one depth of brackets
     while (shorter := _QUOTED.sub("", text)) != text:
         text = shorter
     return text
