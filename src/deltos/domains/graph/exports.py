@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PYTHON = (".py", ".pyi")
 _MOST_FILES = 50
-_LISTS = re.compile(r"^__all__\b[^\n\[(]*[\[(]([^\])]*)", re.MULTILINE)
+_LISTS = re.compile(r"^__all__(?::[^=\n]*=)?[^\n\[(]*[\[(]([^\])]*)", re.MULTILINE)
 
 
 def listed_in_all(symbol: Symbol, paths: Iterable[str], source: Source) -> list[tuple[str, int]]:
