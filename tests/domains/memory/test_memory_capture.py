@@ -39,12 +39,24 @@ class Agent:
         """What the hook prints for raw input."""
         return capture(self.memory, event, raw, folder=self.root, identify=lambda root: f"id:{root.name}")
 
-    def run(self, command: str, output: str = "", *, fails: bool = False) -> str:
+    def run(self, command: str, output: str = "", *, fails: bool = False, session: str = "s1") -> str:
         """A shell command of Claude Code."""
-        tool = {"tool_name": "Bash", "tool_input": {"command": command}}
+        tool = {"session_id": session, "tool_name": "Bash", "tool_input": {"command": command}}
         if fails:
             return self.tell("PostToolUseFailure", **tool, error=f"Exit code 1\n{output}")
         return self.tell("PostToolUse", **tool, tool_response={"stdout": output, "stderr": ""})
+
+    def edit(self, path: str, old: str, new: str, *, session: str = "s1") -> str:
+        """An edit of Claude Code."""
+        changed = {"file_path": path, "old_string": old, "new_string": new}
+        return self.tell("PostToolUse", session_id=session, tool_name="Edit", tool_input=changed)
+
+    def open_errors(self, session: str) -> str:
+        """The errors that a session is told when it starts."""
+        told = self.tell("SessionStart", session_id=session, source="startup")
+        context = json.loads(told)["hookSpecificOutput"]["additionalContext"] if told else ""
+        _, _, errors = str(context).partition("Open errors:\n")
+        return "\n".join(line for line in errors.splitlines() if " error (quoted" in line)
 
     def kept(self) -> list[tuple[str, str]]:
         """Kind and text of all that was kept."""
@@ -138,6 +150,61 @@ class TestAdmission:
         )
         assert "NameError" in text
         assert len(agent.kept()) == 3
+
+    def test_a_failure_that_came_again_in_another_session_is_closed_by_the_success_there(
+        self, agent: Agent, clock: Clock
+    ) -> None:
+        output = "error[E0382]: borrow of moved value: `x`\nerror: could not compile `foo`"
+        agent.run("cargo test", output, fails=True, session="s1")
+        clock.pass_time(hours=1)
+        agent.edit("src/a.py", "before", "between", session="s2")
+        clock.pass_time(minutes=1)
+        agent.run("cargo test", output, fails=True, session="s2")
+        clock.pass_time(minutes=1)
+        agent.edit("src/a.py", "self.size = size", "self.size = str(size)", session="s2")
+        clock.pass_time(minutes=1)
+        agent.run("cargo test", "test result: ok. 5 passed; 0 failed", session="s2")
+        assert agent.open_errors("s3") == ""
+        [text] = [text for kind, text in agent.kept() if kind == "finding"]
+        assert text.startswith(
+            "Fixed: `cargo test` works now.\nFixed by: Edited src/a.py: - self.size = size + self.size = str(size)\n"
+            "It had failed with: Exit code 1\nerror[E0382]"
+        )
+
+    def test_a_success_in_another_session_closes_every_open_error_of_the_command(
+        self, agent: Agent, clock: Clock
+    ) -> None:
+        for session, output in (("s1", "ERR_PNPM_OUTDATED_LOCKFILE  not up to date"), ("s2", "ERR_PNPM_FETCH_404")):
+            agent.run("pnpm install --frozen-lockfile", output, fails=True, session=session)
+            clock.pass_time(hours=1)
+        agent.run("make", "error: no rule", fails=True, session="s2")
+        clock.pass_time(hours=1)
+        for _ in range(2):
+            agent.run("pnpm install --frozen-lockfile", "Done in 1.4s", session="s3")
+            clock.pass_time(minutes=1)
+        assert "`make` failed" in agent.open_errors("s4")
+        assert "pnpm" not in agent.open_errors("s4")
+        fixes = [text for kind, text in agent.kept() if kind == "finding"]
+        assert len(fixes) == 1
+        assert "Fixed by" not in fixes[0]
+        assert "ERR_PNPM_FETCH_404" in fixes[0]
+
+    def test_a_command_that_fails_again_after_it_was_fixed_is_open_again(self, agent: Agent, clock: Clock) -> None:
+        for session in ("s1", "s2"):
+            agent.run("cargo test", "error[E0382]: borrow of moved value: `x`", fails=True, session=session)
+            clock.pass_time(minutes=1)
+            assert "E0382" in agent.open_errors("looks")
+            agent.run("cargo test", "test result: ok. 5 passed; 0 failed", session=session)
+            clock.pass_time(minutes=1)
+            assert agent.open_errors("looks") == ""
+
+    def test_an_error_stays_closed_however_much_was_found_since(self, agent: Agent, notes: Notes, clock: Clock) -> None:
+        agent.run("cargo test", "error[E0382]: borrow of moved value: `x`", fails=True)
+        agent.run("cargo test", "test result: ok. 5 passed; 0 failed")
+        for number in range(100):
+            clock.pass_time(minutes=1)
+            notes.keep(f"Queue {number} drains within {number} seconds", project="id:app")
+        assert agent.open_errors("s2") == ""
 
     def test_a_fix_names_the_command_that_made_it(self, agent: Agent) -> None:
         agent.run("pytest -q 2>&1 | tail -5", "E  ModuleNotFoundError: No module named 'zod'\n1 error in 0.1s")

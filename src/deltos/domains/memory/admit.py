@@ -35,6 +35,9 @@ _PULL_PATHS = ("/pull/", "/merge_requests/", "/pulls/")
 _STEPS_NAMED = 3
 _STEP_CHARACTERS = 200
 APPROVED_PLAN = "Plan that the user approved:"
+_FIXED = "Fixed: "
+FINDINGS_LOOKED_AT = 200  # newest of a project, for the one that says that a command works again
+_FAILED = "` failed"  # after the command, in what is kept of a failure
 MEASURED = "Measured with "  # how what a command measured begins
 _FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
 _DONE_CHARACTERS = 2_000
@@ -180,25 +183,30 @@ def _asks(prompt: str) -> bool:
     return any(word in _ASKS for word in words) or any(word in sentence for word in _ASKS_UNSPACED)
 
 
-def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
-    """When a command works that failed before in this session: what fixed it and what had gone wrong.
-    `earlier`: newest first."""
+def last_failure(event: Event, errors: Iterable[Observation]) -> Observation | None:
+    """Of the errors of a project the latest of the command that an event tells of, whatever its options."""
+    work = _work(_shown_command(event.tool.subject if event.tool else ""))
+    same = [error for error in errors if _work(_failed_command(error.text)) == work]
+    return max(same, key=lambda error: (error.updated_at, error.place), default=None)
+
+
+def fix_of(event: Event, failure: Observation, earlier: Iterable[Observation]) -> Draft:
+    """What had gone wrong with a command that works now, and what was done about it since, as far as this session
+    tells. `earlier`: newest first."""
     command = _shown_command(event.tool.subject if event.tool else "")
-    work = _work(command)
-    steps: list[Observation] = []
-    for observation in earlier:
-        shown, failed, wrong = observation.text.partition(" failed")
-        if observation.text.startswith("Fixed: ") and _work(_fixed_command(observation.text)) == work:
-            return None
-        if failed and shown.startswith("`") and _work(shown) == work:
-            files = dict.fromkeys(file for step in reversed(steps) for file in step.files)
-            why = wrong.lstrip(": \n")
-            printed = _printed_by_change(event.tool)
-            what = f"Fixed: {command} works now.\n{_named_steps(steps)}{printed}It had failed with: {why}"
-            return Draft(what, kind="finding", files=tuple(files))
-        if observation.kind == "change":
-            steps.append(observation)
-    return None
+    steps = [row for row in earlier if row.kind == "change" and _came_after(row, failure)]
+    files = dict.fromkeys(file for step in reversed(steps) for file in step.files)
+    why = failure.text.partition(_FAILED)[2].lstrip(": \n")
+    printed = _printed_by_change(event.tool)
+    what = f"Fixed: {command} works now.\n{_named_steps(steps)}{printed}It had failed with: {why}"
+    return Draft(what, kind="finding", files=tuple(files))
+
+
+def _came_after(step: Observation, failure: Observation) -> bool:
+    """Whether something was done after a command had last failed; one that fails again in the same way is kept once."""
+    if step.created_at != failure.updated_at or step.session_id != failure.session_id:
+        return step.created_at >= failure.updated_at
+    return step.place > failure.place
 
 
 def _printed_by_change(tool: ToolUse | None) -> str:
@@ -234,7 +242,12 @@ def _step(step: Observation) -> str:
 
 
 def _fixed_command(text: str) -> str:
-    return text.removeprefix("Fixed: ").partition(" works now")[0]
+    return text.removeprefix(_FIXED).partition("` works now")[0]
+
+
+def _failed_command(text: str) -> str:
+    """The command of an error, as it is shown; empty for an edit that failed."""
+    return text.partition(_FAILED)[0] if text.startswith("`") else ""
 
 
 def _work(shown: str) -> str:
@@ -244,11 +257,11 @@ def _work(shown: str) -> str:
 
 def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
     """Whether a finding that came later says that the command of an error works again."""
-    work = _work(error.text.partition(" failed")[0])
+    work = _work(_failed_command(error.text))
     return any(
-        finding.text.startswith("Fixed: ")
+        finding.text.startswith(_FIXED)
+        and finding.updated_at >= error.updated_at
         and _work(_fixed_command(finding.text)) == work
-        and finding.created_at >= error.created_at
         for finding in findings
     )
 

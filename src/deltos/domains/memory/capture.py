@@ -6,7 +6,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.admit import admit, answer_to, fix_of, may_answer, may_fix
+from deltos.domains.memory.admit import (
+    FINDINGS_LOOKED_AT,
+    admit,
+    answer_to,
+    fix_of,
+    is_fixed,
+    last_failure,
+    may_answer,
+    may_fix,
+)
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.anchors import relative_files
 from deltos.domains.memory.events import Action, Happening
@@ -29,7 +38,8 @@ if TYPE_CHECKING:
 
 _GOING_ON = ("resume", "compact")
 _SMALL_MEMORY_BYTES = 8_000_000  # copied in some 20 ms; a larger one is left to servers and commands
-_EARLIER = 60  # observations of the session among which the failure is looked for that a command fixed
+_EARLIER = 60  # observations of the session among which is looked for what fixed a command
+_ERRORS_LOOKED_AT = 40  # of the project, for the failure of a command that works now
 
 
 def capture(
@@ -136,7 +146,7 @@ def keep_event(
 ) -> Remembered | None:
     """Keep what was prepared of an event, or what it fixed; None when that is nothing."""
     project, session = memory.origin_keys(writer, origin)
-    if may_fix(event) and (fix := fix_of(event, memory.earlier_in(writer, session, limit=_EARLIER))):
+    if may_fix(event) and (fix := _fix(memory, writer, event, project, session)):
         prepared = prepare_draft(memory, fix, origin)
     if prepared is None and may_answer(event):
         answer = answer_to(event, memory.earlier_in(writer, session, limit=1))
@@ -147,6 +157,14 @@ def keep_event(
     if event.tool is not None and event.tool.action is Action.EDIT:
         memory.tie_to_statement(writer, session, prepared.new)
     return added
+
+
+def _fix(memory: Memory, writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
+    """That a command works which had failed in this session or in another one; None where it was not open."""
+    failure = last_failure(event, memory.latest_of(writer, project, "error", limit=_ERRORS_LOOKED_AT))
+    if failure is None or is_fixed(failure, memory.latest_of(writer, project, "finding", limit=FINDINGS_LOOKED_AT)):
+        return None
+    return fix_of(event, failure, memory.earlier_in(writer, session, limit=_EARLIER))
 
 
 def prepare_draft(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
-from deltos.domains.memory.admit import APPROVED_PLAN, cause_of, is_fixed
+from deltos.domains.memory.admit import APPROVED_PLAN, FINDINGS_LOOKED_AT, cause_of, is_fixed
 from deltos.domains.memory.kinds import judge, said_in_short
 from deltos.domains.memory.model import PERSONAL, shown_id, shown_kind, title_of
 from deltos.hook_settings import CONTEXT_TOKENS
@@ -33,7 +33,6 @@ _PINNED = 20
 _COUNT_CHARACTERS = 70  # the line that counts what is left out
 # An error is open unless a later finding says that its command works again.
 _ERRORS_LOOKED_AT = 12
-_FINDINGS_LOOKED_AT = 60
 _JUDGED_KINDS = ("preference", "decision")
 _JUDGED_LOOKED_AT = 60
 _RECENT_KINDS = ("change", "request")
@@ -115,7 +114,7 @@ def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: in
     if kinds != ("error",):
         return memory.store.recent(keys, limit=limit, kinds=kinds)
     errors = memory.store.recent(keys, limit=_ERRORS_LOOKED_AT, kinds=kinds)
-    findings = memory.store.recent(keys, limit=_FINDINGS_LOOKED_AT, kinds=("finding",)) if errors else []
+    findings = memory.store.recent(keys, limit=FINDINGS_LOOKED_AT, kinds=("finding",)) if errors else []
     return [error for error in errors if not is_fixed(error, findings)][:limit]
 
 

@@ -323,6 +323,14 @@ class Memory:
         until = micros(self.clock()) + _CLOCKS_DIFFER
         return [row for row in rows if row.created_at <= until] if self._is_past else rows
 
+    def latest_of(self, writer: ObservationsWriter, project: int, kind: str, *, limit: int) -> list[Observation]:
+        """The newest live observations of a kind in a project; of the past, as they were then."""
+        if not self._is_past:
+            return writer.recent(project, limit=limit, kinds=(kind,))
+        until = micros(self.clock()) + _CLOCKS_DIFFER
+        rows = writer.recent(project, limit=limit, until=until, kinds=(kind,))
+        return [row if row.updated_at <= until else row._replace(updated_at=row.created_at) for row in rows]
+
     def _merge(self, writer: ObservationsWriter, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
         now = max(new.created_at, older.updated_at)
         if not takes_text and set(new.files) <= set(older.files):
