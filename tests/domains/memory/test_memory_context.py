@@ -228,6 +228,58 @@ def test_an_error_is_no_longer_open_once_the_command_works_with_other_options(pr
     assert "Open errors" not in project.start()
 
 
+RAISED = 'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n    main()\n'
+LONG_RUN = "python run.py --lockers lockers.csv --region eu-central-2 --since 2025-01-01 --until 2025-02-01 --dry-run --all"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "cause"),
+    [
+        ("python run.py", f"{RAISED}ValueError: bad locker id 17", "ValueError: bad locker id 17"),
+        ("python run.py", f"{RAISED}app.errors.LockerGone: 17\nSee the log", "app.errors.LockerGone: 17"),
+        (
+            "python run.py",
+            f"{RAISED}KeyError: 17\n\nDuring handling of the above exception, another exception occurred:\n\n"
+            f"{RAISED}RuntimeError: no such locker",
+            "RuntimeError: no such locker",
+        ),
+        (LONG_RUN, f"{RAISED}ValueError: bad locker id 17 in row 4 of the file", "ValueError: bad locker id 17 in row 4"),
+        (
+            "docker compose up",
+            "web_1 | Traceback (most recent call last):\nweb_1 |   File \"a.py\", line 3\nweb_1 | OSError: disk full",
+            "OSError: disk full",
+        ),
+        (
+            "cargo test",
+            "   Compiling foo v0.1.0\nerror[E0382]: borrow of moved value: `x`\n --> src/lib.rs:4:5\n"
+            "error: could not compile `foo` (lib) due to 1 previous error",
+            "error[E0382]: borrow of moved value: `x`",
+        ),
+        (
+            "cargo test",
+            "thread 'tests::total' panicked at src/lib.rs:5:9:\nassertion failed: total == 3\nerror: test failed",
+            "assertion failed: total == 3",
+        ),
+        (
+            "make",
+            "a.c:3:5: error: unknown type name 'foo'\na.c:9:1: error: expected ';'\nmake: *** [a.o] Error 1",
+            "unknown type name 'foo'",
+        ),
+        ("npx tsc", "src/a.ts(3,5): error TS2304: Cannot find name 'x'.\nFound 1 error.", "TS2304: Cannot find name 'x'"),
+        ("psql -f a.sql", 'psql:a.sql:1: ERROR:  relation "t" does not exist\nSome more failed', "relation"),
+    ],
+)
+def test_an_open_error_is_told_with_its_cause(project: Project, command: str, output: str, cause: str) -> None:
+    failed = {"session_id": "s0", "cwd": str(project.root), "tool_name": "Bash", "tool_input": {"command": command}}
+    raw = json.dumps({**failed, "error": f"Exit code 1\n{output}"}).encode()
+    capture(project.memory, "PostToolUseFailure", raw, folder=project.root, identify=lambda _: "p")
+    _, _, told = project.start().partition("Open errors:\n")
+    line = told.splitlines()[0]
+    assert cause in line
+    assert command[:20] in line
+    assert len(line.partition("output): ")[2]) <= 150
+
+
 def test_an_open_error_of_a_test_run_names_the_test(project: Project, notes: Notes) -> None:
     output = "E       redis.exceptions.ConnectionError: refused\nFAILED tests/test_q.py::test_drain - ConnectionError"
     notes.keep(f"`pytest -q` failed:\n{output}", kind="error")

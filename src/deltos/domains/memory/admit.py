@@ -53,6 +53,9 @@ _ERROR_LINE = (
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
+_TRACEBACK = "Traceback (most recent call last)"
+_NUMBERED_ERROR = "error["  # of rustc: what follows it without a number only sums up
+_COMMAND_BESIDE_CAUSE = 50  # characters of a long command that are shown beside a long cause
 _CHOICE = (
     r"(?i)\b(?:decided|decision|(?:we(?:'ll| will| should)?|let's) (?:use|go with|keep|switch)|chose|"
     r"going with|instead of|rather than|from now on|agreed|entschieden|stattdessen|ab jetzt|decidimos|en lugar de)\b"
@@ -270,7 +273,7 @@ def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
     """Long output cut around its errors: the lines that tell the cause, whole, with a little of what stands beside
     them."""
     full = [line.rstrip() for line in output.splitlines() if line.strip()]
-    telling = [number for number, line in enumerate(full) if re.search(_ERROR_LINE, line[:_CAUSE_CHARACTERS])]
+    telling = _telling(full)
     causes = _causes(full, telling)
     lines = [_cut(line, _CAUSE_CHARACTERS if at in causes else _LINE_CHARACTERS) for at, line in enumerate(full)]
     if sum(map(len, lines)) + len(lines) <= characters:
@@ -290,22 +293,66 @@ def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
     return _joined_with_gaps(lines, sorted(wanted))
 
 
-def cause_of(text: str) -> str:
-    """What an error comes to, in a line: what failed and the line that names the cause."""
+def cause_of(text: str, *, characters: int) -> str:
+    """What an error comes to, in a line of about so many characters: what failed and the line that names the cause."""
     head, *lines = text.splitlines() or [""]
-    telling = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line[:_CAUSE_CHARACTERS])]
-    causes = _causes(lines, telling)
     # pytest's last lines name the test beside the cause.
     named = next((line for line in lines if line.startswith("FAILED ") and "::" in line), None)
-    told = named or (lines[causes[0]] if causes else "")
-    return f"{head} {told.strip()}" if told else text
+    told = named or _cause(lines)
+    if not told:
+        return text
+    told = told.strip()
+    if len(head) + 1 + len(told) > characters and _FAILED in head:
+        command, failed, rest = head.partition(_FAILED)
+        room = max(_COMMAND_BESIDE_CAUSE, characters - len(failed) - len(rest) - 1 - len(told))
+        head = f"{_cut(command, room)}{failed}{rest}"
+    return f"{head} {told}"
+
+
+def _cause(lines: Sequence[str]) -> str:
+    """The line of an output that names the cause: the exception of the last traceback, a compiler's first error."""
+    at = _raised(lines)
+    if at is None:
+        telling = _telling(lines)
+        strong = [number for number in telling if re.search(_CAUSE, lines[number][:_CAUSE_CHARACTERS])]
+        numbered = [number for number in strong if _NUMBERED_ERROR in lines[number]]
+        errors = [number for number in telling if re.search(r"(?i)\berror\b", lines[number][:_CAUSE_CHARACTERS])]
+        at = next(iter((*numbered, *strong, *errors, *telling[-1:])), None)
+    if at is None:
+        return ""
+    line = lines[at].rstrip()
+    return f"{line} {lines[at + 1].strip()}" if line.endswith(":") and at + 1 < len(lines) else line
+
+
+def _raised(lines: Sequence[str]) -> int | None:
+    """Where the last traceback of Python ends: its first line that is not indented names what was raised."""
+    starts = [number for number, line in enumerate(lines) if _TRACEBACK in line]
+    if not starts:
+        return None
+    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # what a container's log sets before each line
+    for number in range(starts[-1] + 1, len(lines)):
+        line = lines[number].removeprefix(before)
+        if line[:1] not in ("", " ", "\t", "…") and lines[number].startswith(before.rstrip()):
+            return number
+    return None
+
+
+def _telling(lines: Sequence[str]) -> list[int]:
+    """The lines that speak of an error."""
+    return [
+        number
+        for number, line in enumerate(lines)
+        if re.search(_ERROR_LINE, line[:_CAUSE_CHARACTERS]) or re.search(_CAUSE, line[:_CAUSE_CHARACTERS])
+    ]
 
 
 def _causes(lines: Sequence[str], telling: Sequence[int]) -> tuple[int, ...]:
     """The lines that name a cause: the last, where an exception ends, and the first, where a compiler begins."""
     strong = [number for number in telling if re.search(_CAUSE, lines[number][:_CAUSE_CHARACTERS])]
     found = strong or telling
-    return tuple(dict.fromkeys((found[-1], found[0]))) if found else ()
+    raised = _raised(lines)
+    ends = (() if raised is None else (raised,), found[-1:], found[:1])
+    return tuple(dict.fromkeys(number for end in ends for number in end))
 
 
 def _prompt(text: str) -> Draft | None:

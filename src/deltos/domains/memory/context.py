@@ -161,7 +161,7 @@ def _flat(row: Observation, judged_characters: int) -> str:
     text: str = row.text
     characters = _SUMMARY_CHARACTERS if row.kind == "summary" else _LINE_CHARACTERS
     if row.kind == "error":
-        text = cause_of(text)
+        text = cause_of(text, characters=characters)
     elif row.kind in _JUDGED_KINDS:
         characters = judged_characters
         text = said_in_short(text, characters) if _is_said(row) and len(text) > characters else text
