@@ -228,8 +228,50 @@ def test_an_error_is_no_longer_open_once_the_command_works_with_other_options(pr
     assert "Open errors" not in project.start()
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        (
+            "We ship releases only on Tuesdays, because support is fully staffed then.",
+            "Releases on Thursdays, not Tuesdays.",
+            "on which day do we ship releases",
+        ),
+        (
+            "Wir haben uns für Kafka entschieden, weil wir Wiedergabe brauchen.",
+            "Doch NATS statt Kafka.",
+            "nehmen wir Kafka oder NATS",
+        ),
+        (
+            "We decided to keep backups for 90 days because the auditors ask for it.",
+            "Backups for 30 days instead of 90, please.",
+            "for how many days do we keep backups",
+        ),
+        (
+            "Paketfotos löschen wir nach 30 Tagen, weil der Datenschutzbeauftragte das so verlangt.",
+            "Paketfotos doch 14 Tage statt 30, sagt der Datenschutz.",
+            "nach wie vielen Tagen löschen wir Paketfotos",
+        ),
+    ],
+)
+def test_a_rule_that_was_corrected_in_few_words_is_told_no_longer(
+    project: Project, notes: Notes, clock: Clock, older: str, newer: str, question: str
+) -> None:
+    for prompt in (older, "Which of the tests is the slowest one?", newer):
+        raw = json.dumps({"session_id": "s0", "cwd": str(project.root), "prompt": prompt}).encode()
+        capture(project.memory, "UserPromptSubmit", raw, folder=project.root, identify=lambda _: "p")
+        clock.pass_time(minutes=1)
+    _, _, rules = project.start().partition("Preferences and decisions:\n")
+    assert newer in rules.splitlines()[0]
+    assert older not in rules
+    found = notes.ask(question)
+    assert newer in found
+    assert older not in found
+
+
 RAISED = 'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n    main()\n'
-LONG_RUN = "python run.py --lockers lockers.csv --region eu-central-2 --since 2025-01-01 --until 2025-02-01 --dry-run --all"
+LONG_RUN = (
+    "python run.py --lockers lockers.csv --region eu-central-2 --since 2025-01-01 --until 2025-02-01 --dry-run --all"
+)
 
 
 @pytest.mark.parametrize(
@@ -239,20 +281,28 @@ LONG_RUN = "python run.py --lockers lockers.csv --region eu-central-2 --since 20
         ("python run.py", f"{RAISED}app.errors.LockerGone: 17\nSee the log", "app.errors.LockerGone: 17"),
         (
             "python run.py",
-            f"{RAISED}KeyError: 17\n\nDuring handling of the above exception, another exception occurred:\n\n"
-            f"{RAISED}RuntimeError: no such locker",
+            (
+                f"{RAISED}KeyError: 17\n\nDuring handling of the above exception, another exception occurred:\n\n"
+                f"{RAISED}RuntimeError: no such locker"
+            ),
             "RuntimeError: no such locker",
         ),
-        (LONG_RUN, f"{RAISED}ValueError: bad locker id 17 in row 4 of the file", "ValueError: bad locker id 17 in row 4"),
+        (
+            LONG_RUN,
+            f"{RAISED}ValueError: bad locker id 17 in row 4 of the file",
+            "ValueError: bad locker id 17 in row 4",
+        ),
         (
             "docker compose up",
-            "web_1 | Traceback (most recent call last):\nweb_1 |   File \"a.py\", line 3\nweb_1 | OSError: disk full",
+            'web_1 | Traceback (most recent call last):\nweb_1 |   File "a.py", line 3\nweb_1 | OSError: disk full',
             "OSError: disk full",
         ),
         (
             "cargo test",
-            "   Compiling foo v0.1.0\nerror[E0382]: borrow of moved value: `x`\n --> src/lib.rs:4:5\n"
-            "error: could not compile `foo` (lib) due to 1 previous error",
+            (
+                "   Compiling foo v0.1.0\nerror[E0382]: borrow of moved value: `x`\n --> src/lib.rs:4:5\n"
+                "error: could not compile `foo` (lib) due to 1 previous error"
+            ),
             "error[E0382]: borrow of moved value: `x`",
         ),
         (
@@ -265,7 +315,11 @@ LONG_RUN = "python run.py --lockers lockers.csv --region eu-central-2 --since 20
             "a.c:3:5: error: unknown type name 'foo'\na.c:9:1: error: expected ';'\nmake: *** [a.o] Error 1",
             "unknown type name 'foo'",
         ),
-        ("npx tsc", "src/a.ts(3,5): error TS2304: Cannot find name 'x'.\nFound 1 error.", "TS2304: Cannot find name 'x'"),
+        (
+            "npx tsc",
+            "src/a.ts(3,5): error TS2304: Cannot find name 'x'.\nFound 1 error.",
+            "TS2304: Cannot find name 'x'",
+        ),
         ("psql -f a.sql", 'psql:a.sql:1: ERROR:  relation "t" does not exist\nSome more failed', "relation"),
     ],
 )

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.supersede import superseded
 from deltos.errors import BadArgument
+from deltos.store.observations import Clean, Observation
 
 if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
@@ -17,7 +21,17 @@ if TYPE_CHECKING:
 
 _PAIRS = Path(__file__).parents[3] / "benchmarks" / "questions" / "memory_changes.jsonl"
 _ROWS = [json.loads(line) for line in _PAIRS.read_text("utf-8").splitlines()]
+_PIECES = (
+    "a", ", ", " not ", ", not ", " statt ", "30", " days", "tage ", ". ", "? ", "搜索", "Kafka", "on ", "doch ", ": ",
+    "(", ") ", "\n", "because ", " instead of ", "Tuesdays", "use ",
+)  # fmt: skip
 _OPEN = [row for row in _ROWS if not row.get("apart")]
+
+
+def as_row(text: str) -> Observation:
+    """A decision of the user, as it is read from the store."""
+    clean = Clean(text)
+    return Observation(1, clean, clean, Clean("decision"), Clean("user"), "p", None, (), (), 1, 1, None, None, None)
 
 
 @pytest.mark.parametrize("pair", _OPEN, ids=lambda pair: pair["newer"][:60])
@@ -26,6 +40,34 @@ def test_a_statement_replaces_what_it_takes_back_and_nothing_else(notes: Notes, 
     notes.keep(older, kind="decision")
     notes.keep(newer, kind="decision")
     assert (older not in notes.ask(older)) == pair["replaces"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            ("Staging backups stay for 90 days.", "Production backups stay for 90 days."),
+            "Backups for 30 days instead of 90.",
+        ),
+        (
+            ("Wir haben uns für Kafka entschieden.", "Die Metriken laufen über Kafka."),
+            "Doch NATS statt Kafka.",
+        ),
+    ],
+)
+def test_a_short_correction_that_may_mean_several_statements_replaces_none(
+    notes: Notes, older: tuple[str, ...], newer: str
+) -> None:
+    for text in older:
+        notes.keep(text, kind="decision")
+    notes.keep(newer, kind="decision")
+    assert {*older, newer} <= set(notes.ask(" ".join(older)))
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=9), st.lists(st.sampled_from(_PIECES), max_size=9))
+def test_any_text_can_be_compared_with_any_other(older: list[str], newer: list[str]) -> None:
+    said, row = (as_row("".join(pieces)) for pieces in (newer, older))
+    assert superseded(said, [row]) in ([], [row])
 
 
 def test_what_was_replaced_stays_in_the_timeline_and_can_be_brought_back(

@@ -1,7 +1,8 @@
 """When a newer observation takes the place of an older one: it names what it replaces ("20, not 50", "Stripe instead of
 Adyen", "from 8 to 12") and speaks of the same matter, or it is an edit that takes out all that an earlier one put in.
 One that goes back to what held before ("back to Adyen") replaces what had replaced that; one that takes what was
-offered and not chosen ("so per line it is") replaces the choice. Plain scans: hooks run it."""
+offered and not chosen ("so per line it is") replaces the choice. A correction of few words ("Releases on Thursdays, not
+Tuesdays") replaces the one statement that says little but the old value. Plain scans: hooks run it."""
 
 from __future__ import annotations
 
@@ -80,6 +81,36 @@ _CHOOSING = (
     " let's do ", " let's use ", " doch ", " lieber ", " mejor ", " al final ", "还是", "改成", "改用",
     "にします", "にしよう", "に変え",
 )  # fmt: skip
+# What stands in a correction of few words between the new value and the old one.
+_BETWEEN_VALUES = (
+    ", not ", " (not ", " instead of ", " rather than ", " statt ", " anstatt ", ", nicht ", " en vez de ",
+    " en lugar de ",
+)  # fmt: skip
+_SHORT_CORRECTION_CHARACTERS = 120
+_MOST_BESIDE_MATTER = 2  # telling words of the older statement, its verbs mostly, that a short correction leaves out
+_VALUE_OPENINGS = frozenset(
+    "on in at to via with by over through as auf am an im um mit über per als en con por vía".split()
+)
+_SCOPE_OPENINGS = ("for ", "of ", "in ", "on ", "at ", "für ", "bei ", "im ", "auf ", "von ", "para ", "en ", "de ")
+_MIND_CHANGES = frozenset("doch lieber actually mejor".split())
+_FILLERS = _MIND_CHANGES | frozenset("ok okay no nein sorry correction korrektur only nur just es dann also".split())
+# A correction with one of these says what may be, or what was.
+_UNSURE = frozenset(
+    "can could may might maybe perhaps if would try unless was were had did never not don't "
+    "kann könnte können vielleicht wenn falls würde wäre war waren nie puede quizás si era".split()
+)
+_JOINING = frozenset("and or but und oder aber sowie y o pero".split())
+_REASONS = frozenset("because since weil denn porque".split())
+_REASON_OPENINGS = _REASONS | frozenset("so as da damit para".split())  # after a comma
+_CHOICE_WORDS = frozenset(
+    "decided decide chose chosen choose entschieden entscheiden gewählt nehmen nutzen verwenden setzen elegimos "
+    "decidimos usamos use uses".split()
+)
+_DAYS = frozenset(
+    day[:_STEM_CHARACTERS].removesuffix("s")
+    for day in "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag "
+    "samstag sonntag lunes martes miércoles jueves viernes sábado domingo".split()
+)
 # "from A to B" replaces A only where something is changed.
 _CHANGING = ("change", "switch", "move", "migrat", "raise", "lower", "increas", "reduc", "bump", "went ", "go ")
 _SMALL_WORDS = PROSE_STOP_WORDS | frozenset(
@@ -103,6 +134,18 @@ class _Correction(NamedTuple):
     units: frozenset[str] = frozenset()
     measure: str = ""
     found_wanting: tuple[str, str] | None = None
+
+
+class _ShortCorrection(NamedTuple):
+    """A sentence of few words that gives one thing another value: "Releases on Thursdays, not Tuesdays". `opening` is
+    the word before the new value, `unit` that of numbers; `matter` may be empty where one changes one's mind."""
+
+    matter: frozenset[str]
+    value: frozenset[str]
+    replaced: frozenset[str]
+    opening: str = ""
+    unit: str = ""
+    changes_mind: bool = False
 
 
 class WentBack(NamedTuple):
@@ -142,11 +185,115 @@ def superseded(new: NewObservation | Observation, older: Iterable[Observation]) 
         return []
     corrections, choosing = list(_corrections(new.text)), list(_choosing(new.text))
     said = _stems(new.text) if choosing else frozenset[str]()
-    return [
+    older = list(older)
+    replaced = [
         row
         for row in older
         if any(_replaces(correction, row) for correction in corrections) or _takes_another(choosing, said, row)
     ]
+    return replaced or _meant_in_short(new.text, older)
+
+
+def _meant_in_short(text: str, older: Iterable[Observation]) -> list[Observation]:
+    """The one statement that a correction of few words gives another value; none where several may be meant."""
+    correction = _short_correction(text)
+    if correction is None:
+        return []
+    own = [row for row in older if row.source != "agent" and not row.text.startswith(_HAPPENED)]
+    if not correction.matter:  # then nothing else may speak of what is replaced
+        own = [row for row in own if correction.replaced <= _stems(row.text)]
+        return own if len(own) == 1 and _has_other_value(correction, own[0].text) else []
+    meant = [row for row in own if _has_other_value(correction, row.text)]
+    return meant if len(meant) == 1 else []
+
+
+def _short_correction(text: str) -> _ShortCorrection | None:
+    """What the first sentence of a text corrects in few words; reasons may follow it."""
+    sentence = next((each.strip() for each in _sentences(text) if each.strip()), "")
+    lowered = sentence.lower()
+    found = [(at, marker) for marker in _BETWEEN_VALUES if (at := lowered.find(marker)) > 0]
+    if not found or len(sentence) > _SHORT_CORRECTION_CHARACTERS or sentence.endswith(("?", "？")):
+        return None
+    at, marker = min(found)
+    *openings, before = _clauses(lowered[:at]) or [""]
+    after = lowered[at + len(marker) :]
+    end = next((at for at, letter in enumerate(after) if letter in _CLAUSE_ENDS), len(after))
+    is_scoped = after[end:].lstrip(",.;:!?) ").startswith(_SCOPE_OPENINGS)
+    words = list(tokens(before))
+    if is_scoped or not _UNSURE.isdisjoint(words) or any(_stems(each) - _FILLERS for each in openings):
+        return None
+    replaced = " ".join(_phrase(after[:end]))
+    found_words = frozenset(words).union(*map(tokens, openings))
+    return _with_number(words, replaced) or _with_word_for_word(words, replaced, found_words)
+
+
+def _with_number(words: Sequence[str], replaced: str) -> _ShortCorrection | None:
+    """A correction that gives a thing another number of the same unit: "Backups for 30 days instead of 90"."""
+    numbers = frozenset(word for word in tokens(replaced) if word.isdecimal())
+    measures = _measures(" ".join(words))
+    if len(numbers) != 1 or len(measures) != 1:
+        return None
+    number, unit = measures[0]
+    at = words.index(number)
+    if {named for _, named in _measures(replaced)} - {unit}:
+        return None
+    matter = _stems(" ".join((*words[:at], *words[at + 2 :]))) - _FILLERS
+    return _ShortCorrection(matter, frozenset((number,)), numbers, unit=unit) if matter else None
+
+
+def _with_word_for_word(words: Sequence[str], replaced: str, said: frozenset[str]) -> _ShortCorrection | None:
+    """A correction that gives a thing another name or day: "Releases on Thursdays, not Tuesdays"."""
+    gone = _stems(replaced)
+    openings = [at for at, word in enumerate(words[:-1]) if word in _VALUE_OPENINGS]
+    at = openings[-1] + 1 if openings else len(words) - 1
+    value = _stems(" ".join(words[at:])) - _FILLERS
+    if not gone or not value or len(gone) > _LEAST_SHARED or any(map(str.isdecimal, gone)):
+        return None
+    matter = _stems(" ".join(words[:at])) - _FILLERS - _VALUE_OPENINGS
+    changes_mind = not _MIND_CHANGES.isdisjoint(said)
+    if not matter and not changes_mind:
+        return None
+    opening = words[at - 1] if openings else ""
+    return _ShortCorrection(matter, value, gone, opening, changes_mind=changes_mind)
+
+
+def _has_other_value(correction: _ShortCorrection, text: str) -> bool:
+    """Whether a statement says little but that the matter of a correction has the value that is replaced."""
+    words = _bare_statement(text)
+    said = _stems(" ".join(words))
+    named = correction.matter | correction.replaced
+    if not words or not named <= said or correction.value & said or not _JOINING.isdisjoint(words):
+        return False
+    stems = list(map(_stems, words))
+    places = [at for at, each in enumerate(stems) if each & correction.replaced]
+    if not places:
+        return False
+    first, last = places[0], places[-1]
+    if correction.unit:
+        last += 1  # the unit comes after the number
+        if (words[first], correction.unit) not in _measures(" ".join(words[first : last + 1])):
+            return False
+    following = [at for at in range(last + 1, len(words)) if stems[at] and words[at] not in _CHOICE_WORDS]
+    beside = frozenset[str]().union(*stems[:first]) - named
+    if following or len(beside) > _MOST_BESIDE_MATTER:
+        return False  # it says of what this holds, or more than that
+    if not correction.matter:
+        return not _CHOICE_WORDS.isdisjoint(words)
+    is_same_form = bool(correction.opening) and first > 0 and words[first - 1] == correction.opening
+    return bool(correction.unit) or is_same_form or (correction.replaced | correction.value) <= _DAYS
+
+
+def _bare_statement(text: str) -> list[str]:
+    """The words of a text of one sentence without its reasons; none where it states several things."""
+    sentences = [each for each in _sentences(text) if each.strip()]
+    if len(sentences) != 1 or len(text) > _MOST_CHARACTERS or text.rstrip().endswith(("?", "？")):
+        return []
+    first, *others = _clauses(sentences[0].lower()) or [""]
+    if others and others[0].split()[0] not in _REASON_OPENINGS:
+        return []
+    words = first.split()
+    end = next((at for at, word in enumerate(words) if at and word in _REASONS), len(words))
+    return list(tokens(" ".join(words[:end])))
 
 
 def _choosing(text: str) -> Iterator[frozenset[str]]:
