@@ -74,6 +74,27 @@ def test_add_search_show(shell: Shell) -> None:
     assert "No observations found" in shell.run("search", "unicorns", code=1)
 
 
+def test_scores_follow_the_order(shell: Shell) -> None:
+    for text in (
+        "Why do the nightly backups of the lockers take so long?",
+        "The dump is compressed by one core, 40 minutes of it",
+        "Backups of lockers stay for 90 days",
+        "The lockers speak MQTT over TLS",
+        "Photos of parcels are kept for 30 days",
+    ):
+        shell.run("add", text, "--session-id", "s")
+    for question in (
+        "why are nightly backups slow",
+        "how long do backups of lockers stay",
+        "how long is anything kept",
+    ):
+        hits = shell.json("search", question)
+        scores = [hit["score"] for hit in hits]
+        assert scores == sorted(scores, reverse=True)
+        printed = shell.run("search", question).splitlines()
+        assert [line[:4] for line in printed[: len(hits)]] == [f"{score:.2f}" for score in scores]
+
+
 def test_search_is_narrowed_by_kind_time_and_tag(shell: Shell) -> None:
     [rule] = shell.json("add", "We deploy on Tuesdays #ops", "--kind", "decision")
     [finding] = shell.json("add", "The deploy job takes nine minutes", "--kind", "finding")

@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -213,18 +214,18 @@ def _search(args: argparse.Namespace) -> int:
 def _answer_batch(ask: Callable[[str, str], MemoryResults], source: str, project_id: str) -> int:
     for item in batch_queries(source):
         hits = ask(item.query, project_id).hits if item.query.strip() else ()
-        print_json({"id": item.id, "results": [_result(hit) for hit in hits]})
+        print_json({"id": item.id, "results": [_result(hit, score) for hit, score in _scored(hits)]})
     return 0
 
 
 def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> None:
     if as_json_lines:
-        for hit in found.hits:
-            print_json(_result(hit))
+        for hit, score in _scored(found.hits):
+            print_json(_result(hit, score))
         return
-    for hit in found.hits:
+    for hit, score in _scored(found.hits):
         print(
-            f"{hit.confidence:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
+            f"{score:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
             f"{hit.observation.kind}: {hit.snippet}{f' {NEAR_MARK}' if hit.is_near else ''}"
         )
     if found.is_behind:
@@ -618,11 +619,17 @@ def _check(args: argparse.Namespace) -> int:
     return 1 if done.unreadable else 0
 
 
-def _result(hit: MemoryHit) -> dict[str, Any]:
+def _scored(hits: Sequence[MemoryHit]) -> list[tuple[MemoryHit, float]]:
+    """Hits with how sure each is to answer. Neighbours and kinds count for their order besides: what stands lower is
+    never said to be surer."""
+    return list(zip(hits, accumulate((hit.confidence for hit in hits), min), strict=True))
+
+
+def _result(hit: MemoryHit, score: float) -> dict[str, Any]:
     row = hit.observation
     return {
         "id": row.id,
-        "score": hit.confidence,
+        "score": score,
         "snippet": hit.snippet,
         "source": row.source,
         "created_at": iso(row.created_at),
