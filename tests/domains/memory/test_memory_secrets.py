@@ -55,6 +55,22 @@ NAMED = {
         'variable "db_password" {\n  type = string\n  default = "marigold-swordfish"\n}',
         "marigold",
     ),
+    "htpasswd's argument": ("htpasswd -b users jana SecretWord1", "SecretWord1"),
+    "htpasswd's argument without a file": ("htpasswd -nb jana marigold", "marigold"),
+    "htpasswd's options one by one": ("htpasswd -c -B -C 10 -b users jana 'marigold'", "marigold"),
+    "htpasswd in a container": (
+        "docker run --entrypoint htpasswd httpd:2 -Bbn jana marigold > auth/htpasswd",
+        "marigold",
+    ),
+    "htpasswd in a sentence": ("run htpasswd -b users jana marigold77 on the host", "marigold77"),
+    "mosquitto_passwd": ("mosquitto_passwd -b users jana marigold", "marigold"),
+    "rabbitmqctl": ("rabbitmqctl add_user jana marigold", "marigold"),
+    "openssl's input": ("openssl rsa -in a.key -passin pass:marigold -out b.key", "marigold"),
+    "openssl passwd": ("openssl passwd -6 -salt xyz marigold", "marigold"),
+    "kinit": ("echo marigold | kinit jana", "marigold"),
+    "smbclient": ("smbclient //host/share -U jana%marigold", "marigold"),
+    "redis-cli": ("redis-cli -a marigold ping", "marigold"),
+    "psql": ("PGPASSWORD=marigold psql -h db", "marigold"),
     "a sentence": ("the password is marigold77", "marigold77"),
     "another sentence": ("Her password for the staging box is lantern-harbor-89 by the way", "lantern-harbor-89"),
     "signing": (f"RELEASE_SIGNING={MIXED}", MIXED),
@@ -143,6 +159,60 @@ def test_a_shape_never_reaches_the_disk_through_tools_imports_and_hooks(
 def tell(memory: Memory, root: Path, event: str, **payload: object) -> None:
     raw = json.dumps({"session_id": "s", "cwd": str(root), **payload}).encode()
     capture(memory, event, raw, folder=root, identify=lambda _: "p")
+
+
+def answered(memory: Memory, root: Path, question: str, answer: str, *labels: str, note: str = "") -> str:
+    """What is kept of the answer that a user gave to an agent's question."""
+    asked = [{"question": question, "header": "", "options": [{"label": label} for label in labels]}]
+    response = {"questions": asked, "answers": {question: answer}, "annotations": {question: {"notes": note}}}
+    given = {"questions": asked}
+    tell(memory, root, "PostToolUse", tool_name="AskUserQuestion", tool_input=given, tool_response=response)
+    [row] = memory.store.all()
+    return row.text.partition("\n")[2].removeprefix("The user decided: ")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "kept"),
+    [
+        ("Which password?", "New: IngwerbV3Ay!", "New: [redacted:password]"),
+        ("Which password?", "marigold", "[redacted:password]"),
+        ("Wie lautet das Passwort?", "birnenmus", "[redacted:password]"),
+        ("¿Cuál es la contraseña?", "Pera$aF1Llq1", "[redacted:password]"),
+        ("Quel est le mot de passe ?", "Poire5pyzP7", "[redacted:password]"),
+        ("What is the PIN of the card?", "4711", "[redacted:password]"),
+        ("What is the API key?", "take abcd-8f7Q9xKpL2 for now", "take [redacted:secret] for now"),
+        ("Which secret?", "DB_PASSWORD=marigold", "DB_PASSWORD=[redacted:password]"),
+    ],
+)
+def test_an_answer_to_a_question_for_a_secret_is_kept_without_it(
+    memory: Memory, tmp_path: Path, question: str, answer: str, kept: str
+) -> None:
+    assert answered(memory, tmp_path, question, answer) == kept
+
+
+def test_neither_what_was_offered_nor_the_note_of_an_answer_gives_a_password_away(
+    memory: Memory, tmp_path: Path
+) -> None:
+    kept = answered(memory, tmp_path, "Which password?", "Keep it", "Keep it", "Use Curry5pyzP7", note="not Minze77!")
+    assert kept == "Keep it. In the user's words: not [redacted:password]\nOffered as well: Use [redacted:password]"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "labels"),
+    [
+        ("Which password hash?", "PBKDF2-SHA256", ()),
+        ("Which token format?", "UUIDv7", ("UUIDv7",)),
+        ("Which token formats?", "UUIDv7, ES256K", ("UUIDv7", "ES256K")),
+        ("Should the password be stored?", "later", ()),
+        ("Which password?", "generate a random one and put it into .env", ()),
+        ("Which GPIO pin?", "17", ()),
+        ("Which database?", "PostgreSQL16x2", ()),
+    ],
+)
+def test_other_answers_are_kept_as_they_are(
+    memory: Memory, tmp_path: Path, question: str, answer: str, labels: tuple[str, ...]
+) -> None:
+    assert answered(memory, tmp_path, question, answer, *labels).partition("\n")[0] == answer
 
 
 def test_generated_secrets_of_every_kind_are_taken_out_and_once_is_enough() -> None:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.memory.redact import KnownSecrets, redact_long, redact_name, storable
+from deltos.domains.memory.redact import KnownSecrets, redact_answer, redact_long, redact_name, storable
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class Allowance:
         most = max(_LEAST_OF_A_TEXT, min(MOST_OF_A_TEXT, self._left))
         self._left -= min(len(text), most)
         return redact_long(text, most=most, known=self._known)
+
+    def clean_answer(self, question: str, answer: Clean, *, is_typed: bool) -> Clean:
+        """An answer without what the question asks for, if that is a secret."""
+        return redact_answer(question, answer, is_typed=is_typed, known=self._known)
 
     def clean_again(self, text: Clean) -> Clean:
         """A text of the same event without what turned out to be a secret in another one."""
@@ -160,6 +164,10 @@ class Payload:
     def is_false(self, name: str) -> bool:
         """Whether a field says false."""
         return self._fields.get(name) is False
+
+    def clean_answer(self, question: str, answer: Clean, *, is_typed: bool) -> Clean:
+        """An answer without what the question asks for, if that is a secret. `is_typed`: the user wrote it."""
+        return self._allowance.clean_answer(question, answer, is_typed=is_typed)
 
     def clean_again(self, text: Clean) -> Clean:
         """A text that was given earlier, without what turned out to be a secret in another one since."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.secrets import MARK, find_secrets
+from deltos.domains.memory.secrets import MARK, find_answered, find_secrets
 from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
@@ -128,6 +128,13 @@ def redact_long(text: str, *, most: int, known: KnownSecrets | None = None) -> C
     head, tail = _head(text, most // 2, known), _tail(text, most // 2, known)
     left_out = len(text) - head[1] - (len(text) - tail[1])
     return Clean(f"{head[0]}\n[{left_out:,} characters left out]\n{tail[0]}")
+
+
+def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownSecrets) -> Clean:
+    """An answer without the password, key or code that the question asks for. `is_typed`: the user wrote it."""
+    spans = find_answered(question, answer, is_typed=is_typed)
+    known.learn(answer, spans)
+    return _marked(answer, spans)
 
 
 def _head(text: str, most: int, known: KnownSecrets) -> tuple[Clean, int]:

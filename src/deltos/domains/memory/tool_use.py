@@ -264,13 +264,15 @@ def _answers(given: Payload, payload: Payload, field: str) -> tuple[tuple[Clean,
     pairs = []
     for asked, chosen in _chosen(payload, field):
         question = questions.get(asked) or by_name.get(asked)
-        note = payload.part(field).part("annotations").part(asked).text("notes").strip()
-        pairs.append((question.text("question") if question else asked, _meant(chosen, question, note)))
+        note = payload.part(field).part("annotations").part(asked).text("notes")
+        pairs.append((question.text("question") if question else asked, _meant(asked, chosen, question, note, payload)))
     said = payload.said(field)
     if not pairs and said.startswith(_CHOSEN):
-        pairs = [(given.text("question"), Clean(said.partition(": ")[2]))]
+        asked = given.text("question")
+        pairs = [(asked, payload.clean_answer(asked, Clean(said.partition(": ")[2]), is_typed=True))]
     if free := payload.part(field).text("response"):
-        pairs.append((Clean(""), free))
+        every_question = " ".join(map(_asked, questions.values()))
+        pairs.append((Clean(""), payload.clean_answer(every_question, free, is_typed=True)))
     return tuple((asked, chosen) for asked, chosen in pairs if chosen.strip())
 
 
@@ -281,9 +283,20 @@ def _chosen(payload: Payload, field: str) -> list[tuple[Clean, Clean]]:
     return next((found for holder in holders if (found := holder.entries("answers"))), [])
 
 
-def _meant(chosen: Clean, question: Payload | None, note: str) -> Clean:
-    """A choice with the description that the user read beside it, the user's note, and the labels not chosen."""
+def _asked(question: Payload) -> str:
+    """A question with the heading above it, which may be all that says `Password`."""
+    return f"{question.text('question')} {question.text('header')}"
+
+
+def _meant(asked: str, chosen: Clean, question: Payload | None, note: Clean, payload: Payload) -> Clean:
+    """A choice with the description that the user read beside it, the user's note, and the labels not chosen; without
+    what the question asks for, if that is a secret."""
+    asked = _asked(question) if question else asked
     options = question.parts("options") if question else ()
+    labels = [label for each in options if (label := each.text("label"))]
+    if chosen not in labels and not all(part in labels for part in chosen.split(", ")):
+        chosen = payload.clean_answer(asked, chosen, is_typed=True)
+    note = Clean(payload.clean_answer(asked, note, is_typed=True).strip())
     meant = next(
         (
             f"{chosen} ({each.text('description')})"
@@ -292,7 +305,8 @@ def _meant(chosen: Clean, question: Payload | None, note: str) -> Clean:
         ),
         str(chosen),
     )
-    others = [str(label) for each in options if (label := each.text("label")) and label not in chosen]
+    others = [str(label) for label in labels if label not in chosen]
     if note:
         meant = f"{meant}. In the user's words: {note}"
-    return Clean(f"{meant}\n{OFFERED_AS_WELL}{'; '.join(others)}" if others else meant)
+    told = Clean(f"{meant}\n{OFFERED_AS_WELL}{'; '.join(others)}" if others else meant)
+    return payload.clean_answer(asked, told, is_typed=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from deltos.domains.memory.secrets.answers import secrets_asked_for
 from deltos.domains.memory.secrets.arguments import find_arguments
 from deltos.domains.memory.secrets.blocks import find_blocks, public_blocks
 from deltos.domains.memory.secrets.names import find_named
@@ -15,7 +16,7 @@ from deltos.domains.memory.secrets.shapes import find_shapes
 from deltos.domains.memory.secrets.spans import SecretSpan, lower, merged
 from deltos.domains.memory.secrets.tokens import find_tokens, long_words
 
-__all__ = ["MARK", "SecretSpan", "find_secrets"]
+__all__ = ["MARK", "SecretSpan", "find_answered", "find_secrets"]
 
 MARK = "[redacted:"
 _MARKED = r"\[redacted:[0-9]?[a-z-]{2,40}\]"
@@ -25,12 +26,21 @@ _ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
 
 def find_secrets(text: str) -> list[SecretSpan]:
     """Where secrets stand in a text, in order and apart from each other. Marks of those taken out earlier are none."""
-    if MARK in text:
-        text = re.sub(_MARKED, lambda mark: "*" * len(mark[0]), text)
+    text = _without_marks(text)
     spans = _found(text)
     if "\\" in text:
         spans += _found_unescaped(text)
     return merged(spans)
+
+
+def find_answered(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
+    """Where the secret stands in an answer that the question asks for. `is_typed`: the user wrote it."""
+    return list(secrets_asked_for(question, _without_marks(answer), is_typed=is_typed))
+
+
+def _without_marks(text: str) -> str:
+    """The text at the same offsets, with nothing to be found where something was taken out earlier."""
+    return re.sub(_MARKED, lambda mark: "*" * len(mark[0]), text) if MARK in text else text
 
 
 def _found(text: str) -> list[SecretSpan]:

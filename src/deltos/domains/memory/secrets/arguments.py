@@ -5,11 +5,21 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deltos.domains.memory.secrets.looks import is_number, is_placeholder, is_secretive, is_type_name
+from deltos.domains.memory.secrets.looks import (
+    has_digit_and_letter,
+    is_chosen,
+    is_number,
+    is_placeholder,
+    is_secretive,
+    is_type_name,
+    is_word_with_digits,
+)
 from deltos.domains.memory.secrets.spans import SecretSpan, offsets, past_blanks, run_end
 
 # Programs, and the options whose value is a password: `-p` with the value after it, `-p*` with the value attached,
-# `-u:` a user and a password after that sign, `@login` what follows that word. A bare word must stand in the command.
+# `-u:` a user and a password after that sign, `@login` what follows that word, `@user+` the word after the next,
+# `@passwd#1` the first word after that one that is no option, `-nb#2` the second such word after these options. A bare
+# word must stand in the command.
 _OPTIONS = {
     "mysql mysqldump mysqladmin mysqlimport mariadb mysqlsh mariadb-dump mysqlpump": "-p*",
     "sshpass": "-p -p*",
@@ -25,7 +35,10 @@ _OPTIONS = {
     "lftp": "-u,",
     "curl": "-u: --user: --proxy-user: -U: -b= --cookie=",
     "http https httpie xh": "-a: --auth:",
-    "openssl": "-passin -passout -k -pass -K",
+    "openssl": "-passin -passout -k -pass -K @passwd#1",
+    "htpasswd": "-nb#2 -b#3",
+    "mosquitto_passwd": "-b#3",
+    "rabbitmqctl": "@add_user#2 @change_password#2 @authenticate_user#2",
     "keytool jarsigner": "-storepass -keypass -srcstorepass -deststorepass",
     "ssh-keygen": "-N -P",
     "gpg gpg2": "--passphrase",
@@ -45,7 +58,11 @@ _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 _WORD_END = re.compile(r"[\s\"'`|;&<>]")
 _LONGEST_COMMAND = 600
 _MOST_WORDS = 60
-_READS_PASSWORDS = ("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup")
+_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # of the programs with plain words
+_READS_PASSWORDS = (
+    *("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup"),
+    *("| passwd ", "|passwd ", "smbpasswd", "vncpasswd", "kinit", "--passphrase-fd", "htpasswd -"),
+)
 
 
 class Word(NamedTuple):
@@ -105,16 +122,20 @@ def _passwords(words: list[Word], options: list[str]) -> Iterator[SecretSpan]:
     given = {word.text for word in words}
     if any(option.isalpha() and option not in given for option in options):
         return
+    for option in options:
+        if "#" in option and (found := _plain_word(words, option)):
+            yield found
+    flags = [option for option in options if not option.isalpha() and "#" not in option]
     for number, word in enumerate(words):
         following = words[number + 1] if number + 1 < len(words) else None
-        for option in options:
-            if not option.isalpha() and (found := _argument(word, following, words[number + 2 :], option)):
+        for option in flags:
+            if found := _argument(word, following, words[number + 2 :], option):
                 yield found
 
 
 def _argument(word: Word, following: Word | None, rest: list[Word], option: str) -> SecretSpan | None:
-    if option == "@user+":
-        return _judged(rest[0], "") if word.text == "user" and rest else None
+    if option.endswith("+"):
+        return _judged(rest[0], "") if word.text == option[1:-1] and rest else None
     if option.endswith("*"):
         return _attached(word, following, option[:-1])
     sign = option[-1] if option[-1] in ":%,=" else ""
@@ -126,6 +147,45 @@ def _argument(word: Word, following: Word | None, rest: list[Word], option: str)
     if flag.startswith("--") and word.text.startswith(flag + "="):
         return _judged(word, sign, skip=len(flag) + 1)
     return None
+
+
+def _plain_word(words: list[Word], option: str) -> SecretSpan | None:
+    """The password that is told by its position among the words that are no options, as in `htpasswd -b FILE USER …`.
+
+    Where more words follow, as in a sentence, it has to look like one.
+    """
+    flag, _, position = option.partition("#")
+    start = _position_of(words, flag)
+    if start is None:
+        return None
+    following, plain = words[start + 1 :], list[Word]()
+    for before, word in zip(words[start:], following, strict=False):
+        if not word.text:
+            break  # what is left out or redirected
+        if not word.text.startswith("-") and before.text not in _OPTIONS_WITH_VALUES:
+            plain.append(word)
+    number = int(position)
+    if len(plain) < number:
+        return None
+    value = plain[number - 1]
+    if len(plain) > number and not any(judge(value.text) for judge in (is_secretive, is_chosen, is_word_with_digits)):
+        return None
+    return _judged(value, "")
+
+
+def _position_of(words: list[Word], flag: str) -> int | None:
+    """Where `@word` stands, or the first of the short options of which all must be given: `-nb`, `-B -n -b`."""
+    if flag.startswith("@"):
+        return next((number for number, word in enumerate(words) if word.text == flag[1:]), None)
+    asked = set(flag[1:])
+    given = {number: set(word.text[1:]) for number, word in enumerate(words) if _is_short_options(word.text)}
+    if not asked <= set().union(*given.values()):
+        return None
+    return next(number for number, letters in given.items() if letters & asked)
+
+
+def _is_short_options(word: str) -> bool:
+    return word.startswith("-") and word[1:].isalpha()
 
 
 def _attached(word: Word, following: Word | None, flag: str) -> SecretSpan | None:
@@ -150,11 +210,16 @@ def _judged(word: Word, sign: str, skip: int = 0) -> SecretSpan | None:
     if (
         value.startswith(("env:", "file:", "fd:", "-"))
         or len(value) < 3
-        or is_placeholder(value)
+        or (is_placeholder(value) and not _is_capitalised(value))
         or is_type_name(value)
     ):
         return None
     return SecretSpan(start, start + len(value), "password")
+
+
+def _is_capitalised(value: str) -> bool:
+    """`SecretWord1`: letters of both cases with digits are chosen, whatever words they are."""
+    return value.isalnum() and has_digit_and_letter(value) and not value.islower() and not value.isupper()
 
 
 def _piped(text: str, lowered: str, at: int) -> Iterator[SecretSpan]:

@@ -21,7 +21,7 @@ from deltos.domains.memory.secrets.looks import (
     is_word_like,
     is_word_with_digits,
 )
-from deltos.domains.memory.secrets.spans import WORD_END, SecretSpan, line_around, offsets, past_blanks, run_end
+from deltos.domains.memory.secrets.spans import SecretSpan, line_around, offsets, past_blanks, run_end
 from deltos.text.identifiers import ASCII_PART
 
 
@@ -31,7 +31,8 @@ class Strength(IntEnum):
     NONE = 0
     WEAK = 1  # only something random is a secret there
     SECRET = 2  # what is no word, name or code
-    PASSWORD = 3  # whatever is no placeholder
+    AMBIGUOUS = 3  # `pass`, which tests, compilers and cards do too: what looks like a password
+    PASSWORD = 4  # whatever is no placeholder
 
 
 class Value(NamedTuple):
@@ -47,14 +48,18 @@ class Value(NamedTuple):
 _STEMS = """pass pwd secret token cred key auth signing signature sig= salt cookie session saml mnemonic webhook
     kennwort contrase senha wachtwoord dockerconfigjson bindpw rootpw sessid""".split()
 # Short ones that many words have inside: the name must begin or go on with them.
-_SHORT_STEMS = "pw psk jwt sid seed dsn pat otp wif".split()
+_SHORT_STEMS = "pw psk mdp jwt sid seed dsn pat otp wif".split()
 _LONGEST_NAME = 80
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _PASSWORD_WORDS = frozenset(
     """password passwd passphrase passcode pwd pw pass psk bindpw rootpw requirepass masterauth storepass keypass
-    passwort kennwort contraseña contrasena senha wachtwoord pgpass userpass adminpass dbpass sshpass passin passout
+    passwort kennwort contrasena senha wachtwoord mdp pgpass userpass adminpass dbpass sshpass passin passout
     pswd pword""".split()
 )
+# Letters inside names: those of European languages and their accents are some, in `contraseña`.
+_NAME_END = re.compile(r"[^A-Za-z0-9_\u00c0-\u024f\u0300-\u036f-]")
+_WITHOUT_TILDE = str.maketrans({"ñ": "n", "Ñ": "N", "\u0303": None})
+_FRENCH_LEADS = ("mot de ", "mots de ")  # before `passe`, which alone is a verb
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
 _SECRET_WORDS = frozenset(
     """secret secrets token tokens credential credentials creds cred apikey authkey accesskey privatekey secretkey
@@ -79,9 +84,18 @@ _QUALIFIERS = frozenset(
     header first second literal hash""".split()
 )
 _SIGNS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
-_VERBS = frozenset("is was were be to are as of now = ist lautet es".split())
+_VERBS = frozenset("is was were be to are as of now = ist war lautet lautete es era est était é è e' →".split())
 _ADVERBS = frozenset("now currently still just simply again jetzt ahora".split())  # between a verb and the value
-_PROSE_STOP = re.compile(r"[\n.;=|<>{}()\"'`]")
+# After a name these say whose password it is; then a `:` or a `=` further on leads to the value.
+_PREPOSITIONS = frozenset(
+    """of for to on in at from vom von des der für zu zum zur im del de do da du della dello di para por pour per van
+    voor""".split()
+)
+_SENTENCE_STOP = re.compile(r"[\n;=|<>{}()\"`]|\.(?!\w)|(?<!\w)'|'(?!\w)")
+_LONGEST_PHRASE = 64
+_USER_REACH = 80
+_USER_WORDS = ("user", "login", "account", "mail", "benutzer", "nutzer", "usuario", "usuário", "utilisateur", "utente")
+_PASS_VERBS = frozenset(["", "is", "is now", "was", "ist", "es", "est", "é", "è"])
 _VALUE_STOP = re.compile(r"[\s\"'`<>,;&()\[\]{}|]")
 _ANNOTATION = re.compile(r"[\w.\[\], |?&<>]*+")
 _LINE_LEADS = frozenset(["", "+", "-", ">", "#", "*", "|", "//", "export", "set", "ENV", "ARG"])
@@ -101,12 +115,13 @@ def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
                 continue
             seen.add(end)
             strength = strength_of(text[start:end].strip("-."))
-            value = _value_after(text, start, end) if strength else None
-            if value is None:
-                continue
-            done = 0 if value.quoted else value.end
-            if _is_secret(text, start, value, strength):
-                yield SecretSpan(value.start, value.end, "password" if strength is Strength.PASSWORD else "secret")
+            for value in _values_after(text, start, end) if strength else ():
+                is_secret = _is_secret(text, start, value, strength)
+                if is_secret or value.lead not in ("is", " "):
+                    done = 0 if value.quoted else value.end
+                if is_secret:
+                    yield SecretSpan(value.start, value.end, "password" if strength > Strength.SECRET else "secret")
+                    break
 
 
 def _is_inside_a_word(text: str, at: int, size: int) -> bool:
@@ -119,9 +134,13 @@ def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]
     start = at
     while start > 0 and at - start < _LONGEST_NAME and text[start - 1] in _NAME_LETTERS:
         start -= 1
-    end = run_end(text, at + size, WORD_END, most=_LONGEST_NAME)
+    end = run_end(text, at + size, _NAME_END, most=_LONGEST_NAME)
     while end < len(text) - 1 and text[end] == "." and text[end + 1].isalnum() and end - at < _LONGEST_NAME:
-        end = run_end(text, end + 1, WORD_END, most=_LONGEST_NAME)
+        end = run_end(text, end + 1, _NAME_END, most=_LONGEST_NAME)
+    if lowered[start:end] == "passe" and (
+        lead := next(filter(lowered[max(0, start - 8) : start].endswith, _FRENCH_LEADS), "")
+    ):
+        return start - len(lead), end
     word_before = lowered[max(0, start - 14) : start].rpartition(" ")[0].rpartition(" ")[2]
     if text[start - 1 : start] == " " and text[start] != "-" and word_before in _KEYS:
         start -= len(word_before) + 1
@@ -131,14 +150,16 @@ def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]
 @lru_cache(2048)
 def strength_of(name: str) -> Strength:
     """How much a name tells: its last telling word counts."""
-    words = [word.lower() for word in ASCII_PART.findall(name)]
+    words = [word.lower() for word in ASCII_PART.findall(name.translate(_WITHOUT_TILDE))]
+    if words[-1:] == ["passe"]:
+        return Strength.PASSWORD if words[-2:-1] == ["de"] else Strength.NONE
     if not any(map(_is_telling, words)):
         return Strength.NONE
     while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):
         words.pop()
     last, joined = words[-1], "".join(words[-2:])
     if last in _PASSWORD_WORDS or last.endswith(_PASSWORD_ENDS):
-        return Strength.PASSWORD if last != "pass" or len(words) > 1 or name == "PASS" else Strength.WEAK
+        return Strength.PASSWORD if last != "pass" or len(words) > 1 or name == "PASS" else Strength.AMBIGUOUS
     if last in _SECRET_WORDS or joined in _SECRET_WORDS or _is_secret_key(words):
         return Strength.SECRET
     return Strength.WEAK
@@ -153,22 +174,32 @@ def _is_telling(word: str) -> bool:
     return word in _PASSWORD_WORDS or word in _SECRET_WORDS or word in _WEAK_WORDS or word.endswith(_TELLING_ENDS)
 
 
-def _value_after(text: str, start: int, end: int) -> Value | None:
-    """The value that belongs to the name at [start, end): what follows a sign, a flag, a verb or a blank."""
+def _values_after(text: str, start: int, end: int) -> Iterator[Value]:
+    """What may be the value of the name at [start, end), likeliest first: what follows a sign, a flag, a verb or a
+    blank."""
+    for place, lead in _places_after(text, start, end):
+        if value := _value_at(text, place, lead):
+            yield value
+
+
+def _places_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Where the value of the name at [start, end) may begin, and what leads to it."""
     closed = end
     while closed < len(text) and closed - end < 6 and text[closed] in _CLOSERS:
         closed += 1
     at = past_blanks(text, closed)
     sign = next((sign for sign in _SIGNS if text.startswith(sign, at)), "")
     if sign and _may_separate(sign, text, start, closed=closed > end):
-        return _value_at(text, _past_annotation(text, at + len(sign), sign), sign)
-    if text.startswith("-", start):
-        return _value_at(text, at, "flag") if at > end else None
-    if closed > end and (attribute := _attribute_value(text, at)):
-        return _value_at(text, attribute, "=")
-    if verb := _past_verb(text, end):
-        return _value_at(text, verb, "is")
-    return _value_at(text, at, " ") if at > end else None
+        yield _past_annotation(text, at + len(sign), sign), sign
+    elif text.startswith("-", start):
+        if at > end:
+            yield at, "flag"
+    elif closed > end and (attribute := _attribute_value(text, at)):
+        yield attribute, "="
+    else:
+        yield from ((place, "is") for place in _past_verbs(text, end))
+        if at > end:
+            yield at, " "
 
 
 def _may_separate(sign: str, text: str, start: int, *, closed: bool) -> bool:
@@ -191,17 +222,23 @@ def _attribute_value(text: str, at: int) -> int:
     return found + 6 if found >= 0 and not any(sign in text[at:found] for sign in "<>\n") else 0
 
 
-def _past_verb(text: str, at: int) -> int:
-    """The place after the verb in `password for the staging box is …`; 0 when there is none near."""
-    phrase = text[at : run_end(text, at, _PROSE_STOP, most=64)]
+def _past_verbs(text: str, at: int) -> Iterator[int]:
+    """The places after the verbs in `password of the staging box is …`, and after the sign in `password of it: …`."""
+    stop = run_end(text, at, _SENTENCE_STOP, most=_LONGEST_PHRASE)
+    phrase = text[at:stop]
     place = 0
+    is_of_something = phrase[1:].partition(" ")[0].lower() in _PREPOSITIONS
     for word in phrase.split(" "):
         place += len(word) + 1
-        if word.rstrip(":") in _VERBS and place > 2:
+        is_verb = word.rstrip(":").lower() in _VERBS and place > 2
+        if word.endswith(":") and (is_verb or is_of_something):
+            yield at + place - 1
+        elif is_verb:
             following = phrase[place:].partition(" ")[0]
             skipped = len(following) + 1 if following in _ADVERBS and phrase[place + len(following) :].strip() else 0
-            return at + place + skipped if not word.endswith(":") else at + place - 1
-    return 0
+            yield at + place + skipped
+    if is_of_something and text.startswith("=", stop):
+        yield stop + 1
 
 
 def _value_at(text: str, at: int, lead: str) -> Value | None:
@@ -271,17 +308,26 @@ def _is_secret(text: str, start: int, value: Value, strength: Strength) -> bool:
     plain = value.text
     if is_placeholder(plain) or (value.lead in ("is", " ", "line") and is_type_name(plain)):
         return False
+    if value.lead == " " and plain.startswith("-") and plain[1:].isalpha():
+        return False  # the options of a command: `htpasswd -nbB`
     if strength is Strength.WEAK:
-        return is_random(plain) or (value.lead != " " and is_random_beside_a_name(plain)) or is_dense(plain)
+        return _is_random_value(value)
     if value.lead == ",":
         return value.quoted and (is_secretive(plain) or (strength is Strength.PASSWORD and is_chosen(plain)))
     if not value.quoted and text[value.end : value.end + 1] in ("(", "["):
         return False  # a call
     if strength is Strength.PASSWORD:
         return _is_password(text, start, value)
+    if strength is Strength.AMBIGUOUS:
+        return _is_random_value(value) or _is_pass(text, start, value)
     if value.lead == " " and not has_digit_and_letter(plain):
         return False
     return is_secretive(plain) or _is_set(text, start, value)
+
+
+def _is_random_value(value: Value) -> bool:
+    plain = value.text
+    return is_random(plain) or (value.lead != " " and is_random_beside_a_name(plain)) or is_dense(plain)
 
 
 def _is_set(text: str, start: int, value: Value) -> bool:
@@ -314,10 +360,34 @@ def _is_password(text: str, start: int, value: Value) -> bool:
     return not is_word_like(plain) or has_digit_and_letter(plain) or _is_plain_word(text, start, value)
 
 
+def _is_pass(text: str, start: int, value: Value) -> bool:
+    """Whether `pass` has a password beside it: one that looks so, or any in quotes where a user is named before."""
+    plain = value.text
+    before = text[max(0, start - _USER_REACH) : start].lower()
+    has_user = any(word in before for word in _USER_WORDS)
+    if value.lead in (":", "=", "=>") and value.quoted and has_user:
+        return _is_password(text, start, value)
+    if not has_digit_and_letter(plain):
+        return False
+    if value.lead == " " and not has_user:
+        return False
+    if value.lead == "is" and text[start + len("pass") : value.start].strip(" :\"'`") not in _PASS_VERBS:
+        return False  # `pass the file to …`
+    if is_secretive(plain):
+        return True
+    is_alone = value.quoted or has_user or _begins_line(text, start)
+    return is_alone and not is_code(plain) and (is_chosen(plain) or is_word_with_digits(plain))
+
+
+def _begins_line(text: str, start: int) -> bool:
+    """Whether nothing but a mark of a list or a diff, a line number or a quote stands before a name."""
+    before = text[line_around(text, start)[0] : start].strip().rstrip("\"'").strip()
+    return before in _LINE_LEADS or before.rstrip(".:→").isdigit()
+
+
 def _is_plain_word(text: str, start: int, value: Value) -> bool:
     """`password: word` with the line to itself, or `password=word` in a list of such pairs: not code."""
     after = text[value.end : value.end + 1]
     if value.lead == ":":
-        before = text[line_around(text, start)[0] : start].strip().rstrip("\"'").strip()
-        return after in ("", "\n", "\r") and (before in _LINE_LEADS or before.rstrip(".:→").isdigit())
+        return after in ("", "\n", "\r") and _begins_line(text, start)
     return value.lead == "=" and text[value.start - 1] == "=" and after in ("", "\n", "\r", " ", "&", ";")

@@ -66,6 +66,9 @@ _LONGEST_PGPASS_FIELD = 120
 _SECRET_END = re.compile(r"[^\w%~.+/=@:-]")
 _BLOCK_END = "\n}"
 _CREDENTIAL_WORDS = ("log in", "login", "credential", "creds", "sign in")
+# Headings of a pair, which stands after them.
+_PAIR_NAMES = ("user/pass", "name/pass", "mail/pass", "user / pass", "name / pass", "user/pw", "user:pass ",
+    "user:password ", "name:password ", "benutzer/passw")  # fmt: skip
 _SQL_LEADS = ("identified by", "with password", "encrypted password", "identified with mysql_native_password by")
 
 
@@ -298,10 +301,12 @@ def _pgpass(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 
 
 def _credentials(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """`log in as admin / …`, `credentials are admin:…`; the pair may stand before the word too."""
+    """`log in as admin / …`, `user/pass: admin / …`; the pair may stand before the word too."""
     done = 0
-    for at in sorted(at for word in _CREDENTIAL_WORDS for at in offsets(lowered, word)):
-        start = max(done, at - 60, text.rfind("\n", max(0, at - 60), at) + 1)
+    leads = [(at, at - 60) for word in _CREDENTIAL_WORDS for at in offsets(lowered, word)]
+    leads += [(at, at) for name in _PAIR_NAMES for at in offsets(lowered, name)]
+    for at, first in sorted(leads):
+        start = max(done, first, text.rfind("\n", max(0, at - 60), at) + 1)
         line_end = text.find("\n", at, at + 90)
         done = line_end if line_end >= 0 else min(len(text), at + 90)
         yield from _pairs(text, start, done)

@@ -13,7 +13,6 @@ LONGEST_RUN = 4_000
 _VAGUE_KINDS = ("authorization", "password", "secret", "high-entropy")
 BLANK = re.compile(r"\s")
 TOKEN_END = re.compile(r"[^A-Za-z0-9_+/=~%.$-]")
-WORD_END = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_BLANK = re.compile(r"[^ \t]")
 
 
