@@ -60,7 +60,7 @@ class CrawlAddress:
     depth: int = 0
     state: AddressState = "queued"
     attempts: int = 0
-    reason: str = ""
+    reason: str = ""  # of one that is queued: what it was in the last crawl
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +243,19 @@ class Sources(Protocol):
         """Ids of the sources whose crawl is not finished."""
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl of the next generation; unless it is a full one, it tries again what failed in the last."""
+        """Open a crawl of the next generation; unless it is a full one, what gave no page in the last is queued again.
+
+        The reason of such an address is why it was skipped, or the state that it had (`failed`, `missing`).
+        """
 
     def seed(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
         """Record the first addresses of a crawl, queued or failed already, and that it has them."""
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
         """Close an open crawl without publishing it; False when it was closed already."""
+
+    def forget(self, source_id: str, urls: Iterable[str]) -> None:
+        """Drop addresses that the crawl need not ask for."""
 
     def fail_address(self, source_id: str, url: str, reason: str) -> None:
         """Record that an address is not to be read in this crawl, whether it was met already or not."""
@@ -258,7 +264,7 @@ class Sources(Protocol):
         """Places that still wait, nearest to the start first."""
 
     def known_urls(self, source_id: str) -> set[str]:
-        """Every address that the crawl has met; missing ones may be met again."""
+        """Every address that the crawl has met."""
 
     def address_counts(self, source_id: str) -> dict[str, int]:
         """How many addresses are in each state."""

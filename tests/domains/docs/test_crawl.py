@@ -92,15 +92,99 @@ def test_unchanged_content_counts_even_without_validators(desk: Desk, site: Site
     assert (status.pages_done, status.pages_unchanged) == (0, 1)
 
 
-def test_a_missing_page_is_asked_again_only_when_a_changed_page_leads_there(desk: Desk, site: Site) -> None:
+def test_a_missing_page_is_asked_for_once_by_every_recrawl(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "later.html"))
     desk.add(site.url)
     assert desk.recrawl().state == "READY with failures"
-    assert site.asked["/later.html"] == 1
-    site.html("/later.html", page("Later", "Here now."))
-    site.html("/", page("Start", "Welcome again.", "later.html"))
+    assert site.asked["/later.html"] == 2
+    site.html("/later.html", page("Later", "Here now.", "next.html"))
+    site.html("/next.html", page("Next", "Followed from there."))
     assert desk.recrawl().state == "READY"
     assert desk.cited("here now") == [f"{site.url}/later.html#top"]
+    assert desk.cited("followed") == [f"{site.url}/next.html#top"]
+    assert site.asked["/later.html"] == 3
+
+
+def test_a_recrawl_tells_the_reason_of_now(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "later.html"))
+    first = desk.add(site.url)
+    site.html("/later.html", page("Page not found", "Sorry."))
+    second = desk.recrawl()
+    site.pages["/later.html"] = Page(status=500)
+    third = desk.recrawl()
+    reasons = [status.failures[0].reason for status in (first, second, third)]
+    assert "404" in reasons[0]
+    assert "no such page" in reasons[1]
+    assert "500" in reasons[2]
+    site.html("/later.html", page("Later", "Here now."))
+    assert desk.recrawl().state == "READY"
+    assert desk.cited("here now") == [f"{site.url}/later.html#top"]
+
+
+def test_what_was_empty_or_filled_by_a_script_is_asked_for_again(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "empty.html", "app.html"))
+    site.html("/empty.html", "<html><body></body></html>")
+    site.html("/app.html", "<html><body><div id=root></div><script src=app.js></script></body></html>")
+    first = desk.add(site.url)
+    assert "needs a browser" in first.reason
+    again = desk.recrawl()
+    assert (again.reason, again.pages_skipped) == (first.reason, 2)
+    assert (site.asked["/empty.html"], site.asked["/app.html"]) == (2, 2)
+    site.html("/empty.html", page("Filled", "Words at last."))
+    site.html("/app.html", page("Rendered", "The server writes it."))
+    last = desk.recrawl()
+    assert (last.reason, last.pages_skipped, last.pages) == ("", 0, 3)
+    assert desk.cited("words at last") == [f"{site.url}/empty.html#top"]
+
+
+def test_a_purged_page_is_asked_for_while_something_leads_to_it(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    desk.add(site.url)
+    del site.pages["/a.html"]
+    for _ in range(2):
+        status = desk.recrawl()
+        assert (status.state, [each.reason for each in status.skipped]) == ("READY", ["gone"])
+    site.html("/a.html", page("A", "Alpha is back."))
+    assert desk.recrawl().state == "READY"
+    assert desk.cited("alpha back") == [f"{site.url}/a.html#top"]
+    del site.pages["/a.html"]
+    site.html("/", page("Start", "Welcome, alone."))
+    desk.recrawl()
+    asked = site.asked["/a.html"]
+    assert desk.recrawl().pages_skipped == 0
+    assert site.asked["/a.html"] == asked
+
+
+def test_what_is_no_text_is_not_fetched_again(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "big"))
+    site.pages["/big"] = Page(b"\0" * 100, headers={"Content-Type": "application/octet-stream"})
+    desk.add(site.url)
+    desk.recrawl()
+    assert site.asked["/big"] == 1
+
+
+def test_a_description_met_in_a_crawl_is_read_again(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "shop.json"))
+    headers = {"Content-Type": "application/json"}
+    site.pages["/shop.json"] = Page(b'{"openapi": "3.0.0", "paths": {}}', headers=headers)
+    desk.add(site.url)
+    changed = b'{"openapi": "3.0.0", "paths": {"/orders": {}}}'
+    site.pages["/shop.json"] = Page(changed, headers=headers)
+    desk.recrawl()
+    assert desk.descriptions.added["shop"].data == changed
+
+
+def test_addresses_that_nothing_leads_to_make_room_at_the_limit(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
+    desk.add(site.url, max_pages=3)
+    site.html("/", page("Start", "Welcome anew.", "c.html", "d.html"))
+    for name in "cd":
+        site.html(f"/{name}.html", page(name, f"Text of {name}."))
+    desk.recrawl()
+    assert desk.recrawl().pages == 1
+    site.html("/", page("Start", "Welcome once more.", "c.html", "d.html"))
+    assert desk.recrawl().pages == 3
 
 
 def test_a_full_recrawl_reads_everything_again(desk: Desk, site: Site) -> None:

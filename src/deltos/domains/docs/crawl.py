@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.docs.index import index_words
 from deltos.domains.docs.model import PageReading, Skipped, Unchanged
 from deltos.domains.docs.readers import Readers, run_aside
-from deltos.domains.docs.website import GONE, NEEDS_BROWSER
+from deltos.domains.docs.website import GONE, GONE_PAGE, NEEDS_BROWSER, NOT_TEXT
 from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
 from deltos.store.documents import Batch, CrawlAddress
 from deltos.text.counts import counted
@@ -193,11 +193,30 @@ class Crawl:
         frontier = Frontier(self._source.max_pages, 0, set(), beyond_most=self._frontier.beyond_most)
         addresses = [address for address in begun if isinstance(address, CrawlAddress)]
         addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
+        self._store.forget(self._source.id, self._not_asked_again(frontier.met))
         if self._origin.keeps_unlisted and not self._crawl.is_full:
             # Known pages are asked again even where nothing leads to them any more.
             addresses += frontier.discover(self._index.live_addresses(self._source.id), 1)
         self._store.seed(self._source.id, addresses)
         return True
+
+    def _not_asked_again(self, listed: set[str]) -> list[str]:
+        """Of the addresses that gave no page in the last crawl, those that this one need not ask for.
+
+        A purged page is asked for while something leads to it; where the limit is reached, so is all that did not fail.
+        """
+        again = [address for address in self._store.queued(self._source.id) if address.reason not in ("", "failed")]
+        if not self._origin.keeps_unlisted:
+            return [address.url for address in again]
+        links = self._index.coming_links(self._source.id) if again else ()
+        led_to = listed | {target.partition("#")[0] for _, target, _ in links}
+        is_full = len(again) + len(self._index.live_addresses(self._source.id)) >= self._source.max_pages
+        return [
+            address.url
+            for address in again
+            if address.reason.startswith(NOT_TEXT)
+            or (address.url not in led_to and (is_full or address.reason == GONE_PAGE))
+        ]
 
     def _is_over(self) -> bool:
         """Whether the crawl is to stop: the program ends, it was cancelled, or its source is removed."""

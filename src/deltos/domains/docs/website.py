@@ -44,6 +44,8 @@ _MOST_QUERIES_PER_PATH = 30  # calendars and filters generate addresses without 
 _MOST_SITEMAPS = 50
 _RULES_PAUSE_SECONDS = 0.2  # until another thread has read robots.txt
 GONE = frozenset((404, 410))
+GONE_PAGE = "gone"  # a page that was indexed
+NOT_TEXT = "not text"
 _SHOWS_API = "it shows an API description, which is read instead"
 NEEDS_BROWSER = "needs a browser: it has no text before its scripts run; add the source anew with browser (--browser)"
 _LONGEST_NOTICE = 300  # characters of "please enable JavaScript"
@@ -127,7 +129,7 @@ class Website:
                 address.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
             )
         except FetchFailed as exc:
-            return self._failed(known, host, exc)
+            return self._failed(address, known, exc)
         self._pace.answered(host)
         response = self._rendered(address, response)
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
@@ -176,11 +178,11 @@ class Website:
             raise SourceError("robots.txt forbids this address", hint="Ask the site's owner, or add a local copy.")
         return Skipped("robots.txt forbids it")
 
-    def _failed(self, known: KnownPage | None, host: str, exc: FetchFailed) -> Skipped:
-        if exc.status in GONE and known is not None:
-            return Skipped("gone")
+    def _failed(self, address: CrawlAddress, known: KnownPage | None, exc: FetchFailed) -> Skipped:
+        if exc.status in GONE and (known is not None or address.reason == GONE_PAGE):
+            return Skipped(GONE_PAGE)
         if exc.retryable and exc.status:
-            self._pace.complained(host, exc.retry_after_seconds)
+            self._pace.complained(urlsplit(address.url).netloc, exc.retry_after_seconds)
         raise exc
 
     def _unparsed(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
@@ -233,7 +235,7 @@ class Website:
             return Skipped(IS_API)
         # A page of Swagger UI names a script, and that the description.
         named = self._shown_by(url, response) if url in self._may_name_apis else ()
-        return Skipped(f"not text ({response.media_type or 'unknown type'})", tuple(named))
+        return Skipped(f"{NOT_TEXT} ({response.media_type or 'unknown type'})", tuple(named))
 
     def _shown_by(self, url: str, response: HttpResponse) -> list[str]:
         """Where the API description lies that a page only shows, or the script that says so; none on another host."""

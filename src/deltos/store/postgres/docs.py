@@ -135,12 +135,11 @@ class PostgresSources:
         with self.database.write() as connection:
             hold_source(connection, source_id)
             connection.execute(
-                "DELETE FROM docs_address WHERE source_id = %s AND (state NOT IN ('failed', 'missing') OR %s)",
-                (source_id, is_full),
+                "DELETE FROM docs_address WHERE source_id = %s AND (reason = '' OR %s)", (source_id, is_full)
             )
             connection.execute(
-                "UPDATE docs_address SET state = 'queued', attempts = 0, reason = ''"
-                " WHERE source_id = %s AND state = 'failed'",
+                "UPDATE docs_address SET state = 'queued', attempts = 0,"
+                " reason = CASE WHEN state IN ('failed', 'missing') THEN state ELSE reason END WHERE source_id = %s",
                 (source_id,),
             )
             connection.execute("DELETE FROM docs_crawl WHERE source_id = %s", (source_id,))
@@ -162,6 +161,13 @@ class PostgresSources:
         with self.database.write() as connection:
             return close_crawl(connection, source_id, state, reason, now)
 
+    def forget(self, source_id: str, urls: Iterable[str]) -> None:
+        with self.database.write() as connection, connection.cursor() as cursor:
+            cursor.executemany(
+                "DELETE FROM docs_address WHERE source_id = %s AND digest = %s",
+                [(source_id, digest_of(url)) for url in urls],
+            )
+
     def fail_address(self, source_id: str, url: str, reason: str) -> None:
         address = CrawlAddress(url, depth=1, state="failed", reason=reason)
         with self.database.write() as connection:
@@ -178,9 +184,7 @@ class PostgresSources:
         return [CrawlAddress(*row) for row in rows]
 
     def known_urls(self, source_id: str) -> set[str]:
-        rows = self.database.query(
-            "SELECT url FROM docs_address WHERE source_id = %s AND state <> 'missing'", (source_id,)
-        )
+        rows = self.database.query("SELECT url FROM docs_address WHERE source_id = %s", (source_id,))
         return {row[0] for row in rows}
 
     def address_counts(self, source_id: str) -> dict[str, int]:

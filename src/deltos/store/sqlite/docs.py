@@ -146,12 +146,11 @@ class SqliteSources:
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
         with self.database.write() as connection:
             connection.execute(
-                "DELETE FROM docs_place WHERE source_id = ? AND (state NOT IN ('failed', 'missing') OR ?)",
-                (source_id, is_full),
+                "DELETE FROM docs_place WHERE source_id = ? AND (reason = '' OR ?)", (source_id, is_full)
             )
             connection.execute(
-                "UPDATE docs_place SET state = 'queued', attempts = 0, reason = ''"
-                " WHERE source_id = ? AND state = 'failed'",
+                "UPDATE docs_place SET state = 'queued', attempts = 0,"
+                " reason = CASE WHEN state IN ('failed', 'missing') THEN state ELSE reason END WHERE source_id = ?",
                 (source_id,),
             )
             connection.execute(
@@ -170,6 +169,12 @@ class SqliteSources:
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
         with self.database.write() as connection:
             return close_crawl(connection, source_id, state, reason, now)
+
+    def forget(self, source_id: str, urls: Iterable[str]) -> None:
+        with self.database.write() as connection:
+            connection.executemany(
+                "DELETE FROM docs_place WHERE source_id = ? AND url = ?", [(source_id, url) for url in urls]
+            )
 
     def fail_address(self, source_id: str, url: str, reason: str) -> None:
         place = CrawlAddress(url, depth=1, state="failed", reason=reason)
@@ -190,9 +195,7 @@ class SqliteSources:
         return [CrawlAddress(*row) for row in rows]
 
     def known_urls(self, source_id: str) -> set[str]:
-        rows = self.database.read().execute(
-            "SELECT url FROM docs_place WHERE source_id = ? AND state != 'missing'", (source_id,)
-        )
+        rows = self.database.read().execute("SELECT url FROM docs_place WHERE source_id = ?", (source_id,))
         return {row[0] for row in rows}
 
     def address_counts(self, source_id: str) -> dict[str, int]:
