@@ -14,6 +14,7 @@ FILES = {
     "docs/part.md": "Part of *it*.",
     "docs/more/deep.md": '--8<-- "docs/part.md"',
     "docs/part.rst": "Part of it.",
+    "docs/front.md": "---\norphan: true\n---\n\n# Shared\n\nText.",
     "docs/loop.md": '--8<-- "docs/loop2.md"',
     "docs/loop2.md": '--8<-- "docs/loop.md"',
 }
@@ -35,6 +36,8 @@ def expanded(text: str, form: str, path: str = "docs/more/page.md") -> str:
         ('--8<-- "docs/more/deep.md"', "Part of *it*."),
         ("```python\n{!> ../../src/app.py!}\n```", f"```python\n{FILES['src/app.py'].strip()}\n```"),
         ("```{literalinclude} ../../src/app.py\n:lines: 3-4\n```", "```python\ndef first():\n    pass\n```"),
+        ("```{include} ../front.md\n```", "# Shared\n\nText."),
+        ("```{include} ../front.md\n:start-after: Shared\n```", "Text."),
         ("- item\n\n  {* ../../src/app.py ln[3:4] *}", "- item\n\n  ```python\n  def first():\n      pass\n  ```"),
     ],
 )

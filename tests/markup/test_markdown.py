@@ -109,3 +109,36 @@ def test_rows_of_badges_are_left_out() -> None:
     text = "# Tool\n\n[![CI](a.svg)](https://ci.test)\n[![Docs][badge]][docs] [![x](b.svg)](c)\n\n[![Diagram](d.svg)](e) shows it.\n"
     (section,) = parse_markdown(text, url="https://a.test/").sections
     assert [block.text for block in section.blocks] == ["[![Diagram](d.svg)](e) shows it."]
+
+
+def test_directives_of_myst_that_hold_no_code_are_read() -> None:
+    document = parse_markdown(
+        "# Threads\n\n```{autofunction} start_thread_soon\n```\n\n# Locks\n\n"
+        "```{eval-rst}\n.. autoclass:: Lock\n   :members: acquire\n\n.. py:function:: f(x)\n\n   Does it.\n```\n\n"
+        "# Open\n\n```{py:function} open(path)\n:noindex:\n\nOpens *it*.\n```\n\n```{code-block} python\nx = 1\n```",
+        url="/docs/page.md",
+    )
+    assert [(section.path[-1], join_blocks(section.blocks)) for section in document.sections] == [
+        ("Threads", "`start_thread_soon`"),
+        ("Locks", "`Lock`, `acquire`\n\n`f(x)`\n\nDoes it."),
+        ("Open", "`open(path)`\n\nOpens *it*.\n\n```{code-block} python\nx = 1\n```"),
+    ]
+
+
+def test_fences_inside_other_fences_are_no_directives() -> None:
+    text = "````markdown\n```{autofunction} f\n```\n````"
+    document = parse_markdown(text, url="/docs/page.md")
+    assert join_blocks(document.sections[0].blocks) == text
+
+
+def test_many_fences_that_nothing_closes_take_no_long_time() -> None:
+    text = "```{autofunction} f\n" * 100_000
+    assert join_blocks(parse(text).sections[0].blocks).startswith("```{autofunction} f")
+
+
+def test_labels_of_myst_are_anchors() -> None:
+    document = parse_markdown("(my-place)=\n# Title\n\nText.\n\n(other)=\nSub\n---\n\nMore.", url="/docs/page.md")
+    assert [(section.path, section.anchors) for section in document.sections] == [
+        (("Title",), ("title", "my-place")),
+        (("Title", "Sub"), ("sub", "other")),
+    ]

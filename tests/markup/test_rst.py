@@ -70,6 +70,26 @@ def test_notes_are_read_and_comments_toctrees_and_images_are_not() -> None:
     assert shown(document) == [((), "**Note** Careful\n\nwith this.\n\ntext")]
 
 
+def test_objects_that_sphinx_documents_from_code_are_named() -> None:
+    document = parse(
+        "Threads\n=======\n\n.. autofunction:: start_thread_soon\n\nLocks\n=====\n\n"
+        ".. autoclass:: Lock(name='')\n   :members: acquire, release\n\n   Text of its own.\n\n"
+        ".. automodule:: trio.testing\n   :members:\n\n.. autoexception:: Busy\n.. py:autodata:: LIMIT"
+    )
+    assert shown(document) == [
+        (("Threads",), "`start_thread_soon`"),
+        (
+            ("Locks",),
+            "`Lock(name='')`, `acquire`, `release`\n\nText of its own.\n\n`trio.testing`\n\n`Busy`\n\n`LIMIT`",
+        ),
+    ]
+
+
+def test_a_definition_without_text_shows_its_signature() -> None:
+    document = parse("Mod\n===\n\n.. py:function:: open(path)\n   :noindex:\n")
+    assert shown(document)[1:] == [(("Mod", "open(path)"), "`open(path)`")]
+
+
 def test_roles_and_targets_read_as_their_words() -> None:
     document = parse("Use :func:`~os.open`, :ref:`the guide <guide>`, ``x = 1`` or `site <https://example.org/>`_.")
     assert shown(document)[0][1] == "Use `os.open`, `the guide`, `x = 1` or site."

@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.markup.text import fenced
+from deltos.markup.text import fenced, without_front_matter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,6 +85,7 @@ class Includer:
         text = _part(text, include)
         if not include.is_code and name.endswith(_PROSE):
             text = self.expanded(text, form, name, depth + 1)
+            text = without_front_matter(text) if form == "markdown" else text
         if include.is_code:
             language = include.language or _language(name)
             text = _rst_code(text, language) if form == "rst" else fenced(text, language)
@@ -308,4 +309,11 @@ def _myst(lines: list[str], at: int) -> tuple[int, _Include | None]:
         option, _, value = line.strip()[1:].partition(":")
         options[option] = value.strip()
     is_code = name == "{literalinclude"
-    return end + 1, _Include(path.strip(), is_code, options.get("language", ""), options.get("lines", ""))
+    return end + 1, _Include(
+        path.strip(),
+        is_code,
+        options.get("language", ""),
+        options.get("lines", ""),
+        start_after=options.get("start-after", ""),
+        end_before=options.get("end-before", ""),
+    )

@@ -9,6 +9,7 @@ from deltos.markup.links import LinkCollector
 from deltos.markup.markdown_hidden import identifiers, without_comments, without_hidden_elements, without_tags
 from deltos.markup.markdown_links import automatic_links, defined_links, inline_links, without_links
 from deltos.markup.model import Document
+from deltos.markup.myst import label_of, plain_directives
 from deltos.markup.outline import Outline, first_heading
 from deltos.markup.text import unique_slug, without_closing_marks
 
@@ -25,6 +26,7 @@ _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
 _BLANKS = " \t"
+_MYST = "{"  # a page without any has no directive of MyST
 
 
 def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
@@ -35,7 +37,7 @@ def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
         title = _unquoted(found.group(1).rstrip()) if found else title
         text = text[front.end() :]
     reader = _MarkdownReader()
-    reader.read(_outside_code(text))
+    reader.read(_outside_code("\n".join(plain_directives(text.split("\n"))) if _MYST in text else text))
     sections = reader.outline.sections()
     return Document(title=title or first_heading(sections), sections=sections, links=_links(text, url).links())
 
@@ -159,6 +161,10 @@ class _MarkdownReader:
     def _text_line(self, line: str) -> None:
         for name in identifiers(line):
             self.outline.anchor(name)
+        if label := label_of(line):
+            self._end()
+            self.outline.anchor(label)
+            return
         if _ONLY_TAGS.match(line) or _ONLY_BADGES.match(line):
             self._end()
             return

@@ -22,13 +22,14 @@ _CODE_DIRECTIVES = frozenset(
 )
 _SKIPPED_DIRECTIVES = frozenset(
     "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw include meta"
-    " only sectionauthor moduleauthor default-role role automodule autoclass autofunction testsetup testcleanup".split()
+    " only sectionauthor moduleauthor default-role role testsetup testcleanup".split()
 )
 _DEFINITIONS = frozenset(
     """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
     option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
 )
 _DEFINITION_RANK = 50
+_AUTOMATIC = "auto"  # directives that take the text from the code: autofunction, autoclass, automodule
 _DEEPEST = 20  # every level reads its lines again
 
 
@@ -38,6 +39,24 @@ def parse_rst(text: str, *, url: str, title: str = "") -> Document:
     reader.read(text.expandtabs(8).replace("\r\n", "\n").split("\n"), depth=0)
     sections = reader.outline.sections()
     return Document(title=title or first_heading(sections), sections=sections, links=reader.links.links())
+
+
+def is_definition(directive: str) -> bool:
+    """Whether a directive such as `py:function` defines what its argument names."""
+    return directive.rsplit(":", 1)[-1] in _DEFINITIONS
+
+
+def named_object(directive: str, argument: str, body: list[str]) -> str:
+    """The object whose text `autoclass` and its like take from the code, with the members that they name.
+
+    Empty for other directives.
+    """
+    if not argument or not directive.rsplit(":", 1)[-1].startswith(_AUTOMATIC):
+        return ""
+    options = takewhile(_OPTION.match, body)
+    named = [line.partition(":members:")[2] for line in options if line.startswith(":members:")]
+    members = [member for line in named for member in line.replace(",", " ").split()]
+    return ", ".join(f"`{name}`" for name in (argument, *members))
 
 
 class _RstReader:
@@ -112,6 +131,9 @@ class _RstReader:
                 self.outline.block(fenced(code, language), "code")
         elif name in _SKIPPED_DIRECTIVES:
             return
+        elif shown := named_object(name, argument, body):
+            self.outline.block(shown)
+            self.read(content, depth=depth + 1)
         elif kind in _DEFINITIONS and argument:
             self._definition(argument, body, depth)
         else:
@@ -125,7 +147,10 @@ class _RstReader:
         anchors = [re.split(r"[\s(\[=]", signature)[0] for signature in signatures]
         rank = _DEFINITION_RANK + depth
         self.outline.heading(rank, " / ".join(signatures), [a for a in anchors if a], is_definition=True)
-        self.read(_without_options(body[len(more) :]), depth=depth + 1)
+        content = _without_options(body[len(more) :])
+        if not any(line.strip() for line in content):
+            content = [f"``{signature}``" for signature in signatures]  # no text at all would be an empty passage
+        self.read(content, depth=depth + 1)
         self.outline.leave(rank)
 
     def _paragraph(self, lines: list[str], at: int, depth: int) -> int:

@@ -48,3 +48,12 @@ def without_closing_marks(heading: str, mark: str, blanks: str | None = None) ->
     bare = heading.rstrip(mark)
     title = bare.rstrip(blanks)
     return title if title and len(title) < len(bare) < len(heading) else heading
+
+
+def without_front_matter(text: str) -> str:
+    """Markdown without the settings between two lines `---` at its beginning."""
+    first, *lines = text.split("\n")
+    if first.rstrip() != "---":
+        return text
+    end = next((number for number, line in enumerate(lines) if line.rstrip() == "---"), -1)
+    return "\n".join(lines[end + 1 :]).lstrip("\n") if end >= 0 else text
