@@ -11,6 +11,7 @@ from fuzz.here import Here
 
 from deltos.domains.apis import freshness
 from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.index import Bringer
 from deltos.domains.apis.tools import api_tools
 from deltos.store.sqlite.library import SqliteLibrary
 from tests.calling import Desk
@@ -56,6 +57,45 @@ def test_a_changed_description_is_read_before_the_answer(apis: Apis, desk: Desk,
     assert "/paybacks" in shown
     assert "/refunds" not in shown
     assert "Note:" not in shown
+
+
+def test_a_refresh_tells_what_answers_have_read_meanwhile(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    apis.indexer.add(str(path), "shop")
+    for renamed in ("/paybacks", "/returns"):
+        write(path, described("Shop", renamed))
+        assert renamed in endpoints(desk)
+    (changes,) = apis.indexer.refresh("shop").changes
+    assert [(change.what, change.key) for change in changes.changes] == [
+        ("removed", "POST /refunds"),
+        ("added", "POST /returns"),
+    ]
+    (changes,) = apis.indexer.refresh("shop").changes
+    assert changes.changes == ()
+    write(path, described("Shop", "/refunds"))
+    assert "/refunds" in endpoints(desk)
+    (changes,) = apis.indexer.refresh("shop").changes
+    assert [change.key for change in changes.changes] == ["POST /returns", "POST /refunds"]
+
+
+def test_what_was_undone_before_a_refresh_is_no_change(apis: Apis, desk: Desk, tmp_path: Path) -> None:
+    path = write(tmp_path / "openapi.json", described("Shop", "/refunds"))
+    apis.indexer.add(str(path), "shop")
+    for renamed in ("/paybacks", "/refunds"):
+        write(path, described("Shop", renamed))
+        assert renamed in endpoints(desk)
+    (changes,) = apis.indexer.refresh("shop").changes
+    assert (changes.changes, changes.schemas_added, changes.schemas_removed) == ((), (), ())
+
+
+def test_a_refresh_tells_what_a_crawl_has_read_again(apis: Apis, tmp_path: Path) -> None:
+    path = write(tmp_path / "shop.json", described("Shop", "/refunds"))
+    bringer = Bringer("docs-1", "docs")
+    apis.indexer.add(str(path), "shop", brought_by=bringer)
+    write(path, described("Shop", "/paybacks"))
+    apis.indexer.add(str(path), "shop", brought_by=bringer)
+    (changes,) = apis.indexer.refresh("shop").changes
+    assert [change.key for change in changes.changes] == ["POST /refunds", "POST /paybacks"]
 
 
 def test_a_description_that_did_not_change_is_not_read_again(apis: Apis, desk: Desk, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ class DescriptionWatch:
                     self.indexer.remove(row.name)
                 rows = [row for row in rows if row not in gone]
             if rows:
-                self.indexer.refresh(rows[0].name)
+                self.indexer.read_quietly(rows[0].name)
         except DeltosError as problem:
             return [
                 f"Note: {names} changed on disk and could not be read again ({problem.message}); it answers as it was."

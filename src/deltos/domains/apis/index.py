@@ -6,11 +6,14 @@ import logging
 import pickle
 import re
 import time
+import zlib
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+import msgspec
 
 from deltos.confinement import told, whole_store
 from deltos.domains.apis.chunk import encode
@@ -22,10 +25,10 @@ from deltos.errors import BadArgument, DeltosError, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
 from deltos.progress import Silent
-from deltos.store.apis import ApiRow, UnreadRow
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnreadRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.apis.document import ApiDocument, ReadDocument
     from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
@@ -64,8 +67,16 @@ _TOO_LATE = f"reading all of them takes more than {NEIGHBOURS_SECONDS:.0f} s"
 MOST_STOPPED = (
     20  # documents that exceed their limits, each at the cost of many others: the source is hostile or broken
 )
+_TOLD = "deltos:told"  # where an API keeps what its last refresh told of, while that is not what it is now
 MAX_UNREAD = 100  # documents of a source that are remembered by name
 _log = logging.getLogger(__name__)
+
+
+class _ToldState(msgspec.Struct, frozen=True):
+    """An API as it was when its changes were last told, or when it was added."""
+
+    version: str
+    stored: StoredApi
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +276,28 @@ class ApiIndexer:
             else:
                 api_name, warnings = self._name_of_brought(each, source_name, location, brought_by, alone=alone)
                 belongs_to = brought_by.id
-            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings, read_at))
+            # Nobody is told what a crawl changes: the next refresh tells it.
+            told_state = self._told_state(known) if brought_by and (known := self._store.api(api_name)) else None
+            apis.append(self._store_reading(each, api_name, belongs_to, location, warnings, read_at, told_state))
         return AddReport(tuple(apis), tuple(reading.failures))
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
-        """Read a source again, by its name or that of one of its APIs; tells what changed in each API."""
+        """Read a source again, by its name or that of one of its APIs; tells what changed in each since that was told."""
         rows = self._rows(name)
-        before = {row.name: self._stored(row) for row in rows}
-        old_versions = {row.name: api_of(row).overview.version for row in rows}
+        before = {row.name: self._told_state(row) for row in rows}
+        apis, failures = self._read_again(rows, {}, root)
+        changes = [self._changes(api, before.get(api.name) or _ToldState("", StoredApi())) for api in apis]
+        return RefreshReport(tuple(changes), failures)
+
+    def read_quietly(self, name: str) -> None:
+        """Read a source again without telling what changed: that is left for the next refresh."""
+        rows = self._rows(name)
+        self._read_again(rows, {row.name: self._told_state(row) for row in rows}, None)
+
+    def _read_again(
+        self, rows: list[ApiRow], told_states: Mapping[str, _ToldState], root: Path | None
+    ) -> tuple[list[Api], tuple[UnreadDocument, ...]]:
+        """The APIs of a source as they are now, and what could not be read."""
         source, source_name = rows[0].source, rows[0].source_name
         documents = find_documents(source, network=self._network, parser=self._parser, root=root)
         read_at = self._clock()
@@ -281,17 +306,14 @@ class ApiIndexer:
         self._record_unread(source, reading.failures)
         if not readings:
             raise reading.error(hint="The old index was kept.")
-        changes = []
+        apis = []
         for each in readings:
             api_name = self._known_name(each, rows, alone=len(readings) == len(rows) == 1)
             if not api_name:
                 api_name, _ = self._choose_name(each, source_name, source, alone=False)
-            api = self._store_reading(each, api_name, source_name, source, (), read_at)
-            row = ApiLibrary(self._store).row(api_name)
-            changes.append(
-                self._changes(api, old_versions.get(api_name, ""), before.get(api_name, StoredApi()), self._stored(row))
-            )
-        return RefreshReport(tuple(changes), tuple(reading.failures))
+            told_state = told_states.get(api_name)
+            apis.append(self._store_reading(each, api_name, source_name, source, (), read_at, told_state))
+        return apis, tuple(reading.failures)
 
     def remove(self, name: str) -> tuple[str, ...]:
         """Forget a source's APIs, or one API; tells the names of those that are gone."""
@@ -341,6 +363,7 @@ class ApiIndexer:
         source: str,
         warnings: Iterable[str],
         read_at: float,
+        told_state: _ToldState | None = None,
     ) -> Api:
         row = ApiRow(
             name=name,
@@ -355,7 +378,8 @@ class ApiIndexer:
             indexed_at=read_at,
         )
         units = (unit for piece in reading.units for unit in pickle.loads(piece))  # noqa: S301 (from our own child)
-        self._store.replace(row, units)
+        kept = [NewUnit(UnitRow("fragment", _TOLD, _TOLD), _packed(told_state), None)] if told_state else []
+        self._store.replace(row, chain(units, kept))
         return api_of(row)
 
     def _named(self, name: str) -> ApiRow | None:
@@ -419,10 +443,17 @@ class ApiIndexer:
     def _stored(self, row: ApiRow) -> StoredApi:
         schemas = self._store.units(row.id, ("schema", "message", "fragment"))
         return StoredApi(
-            tuple(self._store.bodies(row.id)), tuple((unit.pointer, self._store.body(unit.id)) for unit in schemas)
+            tuple(self._store.bodies(row.id)),
+            tuple((unit.pointer, self._store.body(unit.id)) for unit in schemas if unit.pointer != _TOLD),
         )
 
-    def _changes(self, api: Api, old_version: str, old: StoredApi, new: StoredApi) -> ApiChanges:
+    def _told_state(self, row: ApiRow) -> _ToldState:
+        kept = self._store.target(row.id, _TOLD)
+        return _unpacked(kept) if kept else _ToldState(api_of(row).overview.version, self._stored(row))
+
+    def _changes(self, api: Api, told_state: _ToldState) -> ApiChanges:
+        old_version, old = told_state.version, told_state.stored
+        new = self._stored(ApiLibrary(self._store).row(api.name))
         content = (body for side in (old, new) for part in side for _, body in part)
         try:
             changes = self._parser.run(changes_between, old, new, content=content)
@@ -430,6 +461,16 @@ class ApiIndexer:
             note = f"It was read anew, but not compared with what was known: {exc}"
             return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
+
+
+def _packed(state: _ToldState) -> bytes:
+    """A state as a JSON text, which every body of a unit is."""
+    return msgspec.json.encode(zlib.compress(msgspec.msgpack.encode(state)))
+
+
+def _unpacked(body: bytes) -> _ToldState:
+    packed = msgspec.json.decode(body, type=bytes)
+    return msgspec.msgpack.decode(zlib.decompress(packed), type=_ToldState)
 
 
 def _told(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
