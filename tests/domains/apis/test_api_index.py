@@ -267,6 +267,8 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
         (_body(_STRING), _body(_STRING, media="text/plain"), "no longer accepts application/json"),
         (_body(_object([])), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
         (_body(_object([], a=_STRING)), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
+        (_body(_object([])), _body(_object(["a"])), "request field 'a' is now required"),
+        (_body(_object([])), _body({"required": ["a"]}), "request field 'a' is now required"),
         (
             _body(_object([], a=_STRING)),
             _body(_object([], a=_INTEGER)),
@@ -298,6 +300,8 @@ def test_what_breaks_callers_is_marked(
         (_query(schema={"enum": ["a"]}), _query(schema={"enum": ["a", "b"]})),
         (_body(_object([], a=_STRING)), _body(_object([], a=_STRING, b=_STRING))),
         (_answer(_object([], a=_STRING)), _answer(_object([], a=_STRING, b=_STRING))),
+        (_body(_object(["a"], a=_STRING)), _body(_object(["a"]))),
+        (_answer(_object(["a"])), _answer(_object(["a"], a=_STRING))),
         (_answer(_STRING, "404"), {}),
         ({}, {"security": [{"key": []}, {}]}),
     ],

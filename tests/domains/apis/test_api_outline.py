@@ -83,6 +83,12 @@ def test_parts_that_belong_together_are_one_object() -> None:
     assert lines({"$ref": "#/Both"}) == ["lives: integer = 9", "name*: string"]
 
 
+def test_a_field_that_is_only_required_is_named() -> None:
+    assert lines({"required": ["token"], "properties": {"name": {"type": "string"}}}) == ["name: string", "token*: any"]
+    assert lines({"allOf": [{"required": ["name"]}, {"$ref": "#/Dog"}]}) == ["name*: string"]
+    assert lines({"required": ["a"], "additionalProperties": {"type": "integer"}}) == ["a*: integer"]
+
+
 def test_a_circle_of_references_has_no_fields() -> None:
     assert lines({"$ref": "#/A"}) == []
     assert members_of({"$ref": "#/A"}, TARGETS.get) == []

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_REASONS = 6
 MAX_DEPTH = 3
+_ANYTHING = "any"  # how a field without a type is called
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _broken_inputs(old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[
         known = old.get(name)
         if required and (known is None or not known[1]):
             yield f"request field '{name}' is now required"
-        elif known is not None and known[0] != kind:
+        elif known is not None and kind not in (known[0], _ANYTHING):
             yield f"request field '{name}' changed from {known[0]} to {kind}"
     yield from (f"request field '{name}' removed" for name in old if name not in new)
 
@@ -158,7 +159,7 @@ def _broken_outputs(
     for name, (kind, _) in old.items():
         if name not in new:
             yield f"response {status} field '{name}' removed"
-        elif new[name][0] != kind and " | " not in new[name][0] + kind:
+        elif kind not in (new[name][0], _ANYTHING) and " | " not in new[name][0] + kind:
             yield f"response {status} field '{name}' changed from {kind} to {new[name][0]}"
 
 

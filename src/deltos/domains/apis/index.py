@@ -282,7 +282,7 @@ class ApiIndexer:
         return AddReport(tuple(apis), tuple(reading.failures))
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
-        """Read a source again, by its name or that of one of its APIs; tells what changed in each since that was told."""
+        """Read a source again, by its name or that of one of its APIs; tells what changed in each since last time."""
         rows = self._rows(name)
         before = {row.name: self._told_state(row) for row in rows}
         apis, failures = self._read_again(rows, {}, root)

@@ -216,15 +216,17 @@ def _collect(schema: Json, resolve: Resolve, found: dict[str, SchemaField], seen
         for part in parts:
             _collect(part, resolve, found, seen, depth + 1)
     given = schema.get("required")
-    required = {name for name in given if isinstance(name, str)} if isinstance(given, list) else set()
+    required = dict.fromkeys(name for name in given if isinstance(name, str)) if isinstance(given, list) else {}
+    extra = schema.get("additionalProperties")
     if isinstance(properties := schema.get("properties"), dict):
         for name, value in properties.items():
             found[name] = SchemaField(name, value, name in required or (name in found and found[name].required))
-    for name in required & found.keys():
-        found[name] = SchemaField(name, found[name].schema, required=True)
+    for name in required:  # some are named only here
+        known = found[name].schema if name in found else extra if isinstance(extra, dict) else {}
+        found[name] = SchemaField(name, known, required=True)
     if "items" in schema:
         _collect(schema["items"], resolve, found, seen, depth + 1)
-    if isinstance(extra := schema.get("additionalProperties"), dict) and not found:
+    if isinstance(extra, dict) and not found:
         _collect(extra, resolve, found, seen, depth + 1)
 
 
