@@ -43,6 +43,10 @@ def words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: A
     return done.stdout.split("\0")[:-1]
 
 
+def test_a_path_without_a_slash_gets_one() -> None:
+    assert words(path="orders/broken") == ["https://t.example/v1/orders/broken"]
+
+
 def test_parameters_are_filled_with_examples_or_variables() -> None:
     parameters = (
         ApiParameter("id", "path", True, {"type": "string"}),

@@ -134,6 +134,30 @@ def test_paths_that_differ_in_parameter_names_only_are_both_kept_with_a_warning(
     assert description.warnings == ("1 operation with the method and path shape of another, such as GET /a/{name}.",)
 
 
+def test_mistakes_in_paths_and_security_are_warnings() -> None:
+    description = read(
+        "openapi: 3.0.0\npaths:\n  orders/broken: {get: {security: [{nobody: []}, {key: []}]}}\n"
+        "  /orders/{orderId}: {get: {parameters: [{name: id, in: path}]}}\n"
+        "  /files/{path*}/{id:[0-9]}: {get: {parameters: [{name: path, in: path}, {name: id, in: path}]}}\n"
+        "components: {securitySchemes: {key: {type: apiKey, in: header, name: k}}}\n"
+    )
+    assert description.warnings == (
+        "1 path without a slash at the beginning, such as 'orders/broken'.",
+        "1 path parameter that the path does not have, such as 'id' of GET /orders/{orderId}.",
+        "'nobody', which GET orders/broken needs, is not among the security schemes.",
+    )
+    old = read("swagger: '2.0'\nsecurity: [{key: []}]\npaths: {a: {get: {}}}\n")
+    assert old.warnings == (
+        "1 path without a slash at the beginning, such as 'a'.",
+        "'key', which GET a needs, is not among the security schemes.",
+    )
+
+
+def test_security_that_lies_elsewhere_is_no_mistake() -> None:
+    elsewhere = "openapi: 3.2.0\nsecurity: [{'https://example.org/key': []}]\npaths: {/a: {get: {}}}\n"
+    assert read(elsewhere).warnings == ()
+
+
 def test_examples_of_request_bodies_are_kept_when_small() -> None:
     text = (
         "openapi: 3.0.0\npaths:\n  /a:\n    post:\n      requestBody:\n        content:\n"

@@ -80,6 +80,7 @@ def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
     query += _key_in_query(operation, overview)
     server = _server(operation, overview)
     joint = "&" if "?" in path else "?"
+    path = path if path.startswith(("/", "?")) or not path else f"/{path}"
     return f'"{server.rstrip("/")}{path}{joint + "&".join(query) if query else ""}"'
 
 

@@ -12,11 +12,13 @@ from deltos.domains.apis.parse.paths import (
     PathReader,
     equivalent_paths,
     mapping,
+    path_mistakes,
     read_schemas,
     read_security,
     read_security_scheme,
     read_servers,
     read_tags,
+    unknown_schemes,
 )
 from deltos.domains.apis.prose import is_true, text_of
 
@@ -54,7 +56,9 @@ def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
     schemas = read_schemas(components.get("schemas"), "#/components/schemas")
     if not operations and not webhooks:
         warnings.append("The description has no operations.")
-    warnings += equivalent_paths(operations)
+    warnings += (*equivalent_paths(operations), *path_mistakes(operations))
+    if "$ref" not in components:
+        warnings += unknown_schemes(operations, mapping(components.get("securitySchemes")))
     return ApiDescription(overview, (*operations, *webhooks), schemas, warnings=tuple(warnings))
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Content, Json, Response
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_NOT_IN_NAME = "+#./;?&* "
+_ADDRESSES = ("#", ".", "/", "http:", "https:")  # a scheme that lies elsewhere (OpenAPI 3.2)
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
@@ -201,6 +203,44 @@ def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
         if doubles
         else []
     )
+
+
+def path_mistakes(operations: tuple[Operation, ...]) -> list[str]:
+    """Warnings for paths that do not begin with a slash, and for path parameters that the path does not have."""
+    bare = list(dict.fromkeys(operation.path for operation in operations if not operation.path.startswith("/")))
+    strangers = [
+        (operation.key, parameter.name)
+        for operation in operations
+        for parameter in operation.parameters
+        if parameter.location == "path" and parameter.name not in _placeholders(operation.path)
+    ]
+    warnings = []
+    if bare:
+        warnings.append(f"{counted(len(bare), 'path')} without a slash at the beginning, such as '{bare[0]}'.")
+    if strangers:
+        key, name = strangers[0]
+        warnings.append(
+            f"{counted(len(strangers), 'path parameter')} that the path does not have, such as '{name}' of {key}."
+        )
+    return warnings
+
+
+def _placeholders(path: str) -> set[str]:
+    """The names in the braces of a path; `{+name*}` and `{name:pattern}` are written so too."""
+    inside = (found.group()[1:-1] for found in _PLACEHOLDER.finditer(path))
+    return {name.partition(":")[0].strip(_NOT_IN_NAME) for names in inside for name in names.split(",")}
+
+
+def unknown_schemes(operations: tuple[Operation, ...], schemes: dict[str, Json]) -> list[str]:
+    """A warning for each security scheme that operations need and the description does not have."""
+    if "$ref" in schemes:
+        return []
+    needed = {name: op.key for op in reversed(operations) for need in op.security for name in need}
+    return [
+        f"'{name}', which {needed[name]} needs, is not among the security schemes."
+        for name in reversed(needed)
+        if name not in schemes and not name.startswith(_ADDRESSES)
+    ]
 
 
 def read_security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:

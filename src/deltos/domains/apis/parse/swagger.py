@@ -10,10 +10,12 @@ from deltos.domains.apis.parse.paths import (
     PathReader,
     equivalent_paths,
     mapping,
+    path_mistakes,
     read_schemas,
     read_security,
     read_tags,
     sequence,
+    unknown_schemes,
 )
 from deltos.domains.apis.prose import is_true, text_of
 
@@ -47,7 +49,8 @@ def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
     )
     if not operations:
         warnings.append("The description has no operations.")
-    warnings += equivalent_paths(operations)
+    warnings += (*equivalent_paths(operations), *path_mistakes(operations))
+    warnings += unknown_schemes(operations, mapping(root.get("securityDefinitions")))
     schemas = read_schemas(root.get("definitions"), "#/definitions")
     return ApiDescription(overview, operations, schemas, warnings=tuple(warnings))
 
