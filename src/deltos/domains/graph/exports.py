@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.languages.code_text import code_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from deltos.domains.graph.source import Source
     from deltos.store.symbols import Symbol
@@ -37,8 +37,14 @@ def lines_listing(code: str, name: str) -> list[int]:
     if "__all__" not in code:
         return []
     starts = [at for at, character in enumerate(code) if character == "\n"]
-    quoted = re.compile(rf"([\"']){re.escape(name)}\1")
-    found = [
-        mark.start() for each in _LISTS.finditer(code) for mark in quoted.finditer(code, each.start(1), each.end(1))
-    ]
+    found = [at for each in _LISTS.finditer(code) for at in _quoted(name, code, each.start(1), each.end(1))]
     return sorted({bisect_right(starts, at) + 1 for at in found})
+
+
+def _quoted(name: str, code: str, start: int, end: int) -> Iterator[int]:
+    """Where a name stands in quotes between two places."""
+    for text in (f'"{name}"', f"'{name}'"):
+        at = code.find(text, start, end)
+        while at >= 0:
+            yield at
+            at = code.find(text, at + len(text), end)
