@@ -58,6 +58,7 @@ LONGEST_QUERY = 500
 SNAPSHOTS_KEPT = 7
 _TIED_WITHIN = 12  # observations of a session, back from an edit, among which the statement is looked for
 _LASTING = ("decision", "preference")
+_UNSURE = ("note", "request")  # kinds of what was said and may be a decision
 _RULE_OPENINGS = ("prefer ", "always use ", "never use ")
 _MOST_CHOSEN = 1_000_000
 _MOST_CHOSEN_BY_QUERY = 100
@@ -465,7 +466,7 @@ class Memory:
             if older.pinned_at is not None:
                 writer.mark_pinned(older.place, now, undo=True)
                 writer.mark_pinned(newer.place, now)
-            if older.kind in _LASTING and newer.kind not in _LASTING:  # what replaces a decision is one
+            if older.kind in _LASTING and newer.kind in _UNSURE:  # what replaces a decision is one
                 self._rewrite(writer, newer, kind=older.kind, score=older.score or 1.0)
         return older, newer
 
