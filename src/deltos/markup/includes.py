@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.markup.text import fenced, without_front_matter
+from deltos.markup.text import fenced, split_front_matter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,7 +85,7 @@ class Includer:
         text = _part(text, include)
         if not include.is_code and name.endswith(_PROSE):
             text = self.expanded(text, form, name, depth + 1)
-            text = without_front_matter(text) if form == "markdown" else text
+            text = split_front_matter(text)[1].lstrip("\n") if form == "markdown" else text
         if include.is_code:
             language = include.language or _language(name)
             text = _rst_code(text, language) if form == "rst" else fenced(text, language)

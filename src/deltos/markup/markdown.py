@@ -11,7 +11,7 @@ from deltos.markup.markdown_links import automatic_links, defined_links, inline_
 from deltos.markup.model import Document
 from deltos.markup.myst import label_of, plain_directives
 from deltos.markup.outline import Outline, first_heading
-from deltos.markup.text import unique_slug, without_closing_marks
+from deltos.markup.text import split_front_matter, unique_slug, without_closing_marks
 
 if TYPE_CHECKING:
     from deltos.markup.model import BlockKind
@@ -23,7 +23,6 @@ _ONLY_TAGS = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
 # A picture that is a link and stands among nothing else: build status, version, number of downloads.
 _ONLY_BADGES = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
 _BLANKS = " \t"
 _MYST = "{"  # a page without any has no directive of MyST
@@ -32,10 +31,9 @@ _MYST = "{"  # a page without any has no directive of MyST
 def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
     """The Markdown page at `url` as sections; anchors are the slugs that renderers give to headings."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if front := _FRONT_MATTER.match(text):
-        found = _FRONT_TITLE.search(front.group(1))
-        title = _unquoted(found.group(1).rstrip()) if found else title
-        text = text[front.end() :]
+    front, text = split_front_matter(text)
+    if found := _FRONT_TITLE.search(front):
+        title = _unquoted(found.group(1).rstrip())
     reader = _MarkdownReader()
     reader.read(_outside_code("\n".join(plain_directives(text.split("\n"))) if _MYST in text else text))
     sections = reader.outline.sections()

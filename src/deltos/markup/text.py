@@ -50,10 +50,10 @@ def without_closing_marks(heading: str, mark: str, blanks: str | None = None) ->
     return title if title and len(title) < len(bare) < len(heading) else heading
 
 
-def without_front_matter(text: str) -> str:
-    """Markdown without the settings between two lines `---` at its beginning."""
+def split_front_matter(text: str) -> tuple[str, str]:
+    """The settings between two lines `---` at the beginning of Markdown, and what follows; the first is empty where
+    there are none."""
     first, *lines = text.split("\n")
-    if first.rstrip() != "---":
-        return text
-    end = next((number for number, line in enumerate(lines) if line.rstrip() == "---"), -1)
-    return "\n".join(lines[end + 1 :]).lstrip("\n") if end >= 0 else text
+    ends = (number for number, line in enumerate(lines) if line.rstrip(" \t") == "---")
+    end = next(ends, 0) if first.rstrip(" \t") == "---" else 0
+    return ("\n".join(lines[:end]), "\n".join(lines[end + 1 :])) if end else ("", text)

@@ -27,6 +27,7 @@ from deltos.domains.memory.supersede import (
     goes_back,
     kinds_that_replace,
     kinds_to_compare,
+    may_amend,
     superseded,
     unamended,
     went_back,
@@ -291,6 +292,8 @@ class Memory:
 
     def _amend_again(self, writer: ObservationsWriter, changed: Observation, *, is_back: bool) -> None:
         """Take a forgotten observation out of the texts that quote it; put it there again when it is brought back."""
+        if not may_amend(changed):
+            return  # what may quote it is looked for in all texts of the project
         project = writer.project_of(changed.place)
         if not is_back:
             for row in writer.containing(project, amendment_of(changed)):

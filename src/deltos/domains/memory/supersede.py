@@ -389,10 +389,19 @@ def amendment_of(new: NewObservation | Observation) -> str:
     return f"{_AMENDED}{_shortened(said)})"
 
 
+def may_amend(new: NewObservation | Observation) -> bool:
+    """Whether an observation takes something back, so that others may quote it."""
+    return bool(_taken_back_by(new))
+
+
+def _taken_back_by(new: NewObservation | Observation) -> list[_Correction]:
+    return list(_corrections(new.text)) if new.kind in _STATEMENTS and new.source != "agent" else []
+
+
 def amended(new: NewObservation | Observation, older: Iterable[Observation]) -> list[Amended]:
     """Plans and other lists of which a new observation takes back single lines, and statements of which it takes back
     one clause: these say so from now on."""
-    corrections = list(_corrections(new.text)) if new.kind in _STATEMENTS and new.source != "agent" else []
+    corrections = _taken_back_by(new)
     if not corrections:
         return []
     since = amendment_of(new)
