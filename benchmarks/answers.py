@@ -22,7 +22,7 @@ from deltos.config import Config
 from deltos.excerpts import Excerpts
 from deltos.progress import Silent
 from deltos.server.audience import gets_data
-from deltos.tool import Answer, Call, check_arguments, compact_json
+from deltos.tool import Answer, compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,8 +104,7 @@ class Asking:
 
     def call(self, name: str, arguments: dict[str, Any]) -> Answer:
         """What a tool answers."""
-        tool = self._tools[name]
-        return tool.run(Call(check_arguments(tool.parameters, arguments), self, Silent(), repeat=True))
+        return self._tools[name].answer(arguments, self, Silent(), repeat=True)
 
 
 def shown(client: str, answer: Answer, *, as_sent: bool = True) -> str:

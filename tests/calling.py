@@ -10,10 +10,11 @@ from deltos.config import Config
 from deltos.excerpts import Excerpts
 from deltos.progress import Progress, Silent
 from deltos.server.toolbox import open_toolbox
-from deltos.tool import Answer, Call, JsonObject, Tool, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from deltos.tool import Answer, JsonObject, Tool
 
 
 class Desk:
@@ -48,8 +49,7 @@ class Desk:
 
     def call(self, name: str, /, *, progress: Progress | None = None, **arguments: Any) -> Answer:
         """What a tool answers."""
-        tool = self.tools[name]
-        return tool.run(Call(check_arguments(tool.parameters, arguments), self, progress or Silent(), self._repeat))
+        return self.tools[name].answer(arguments, self, progress or Silent(), repeat=self._repeat)
 
     def data(self, name: str, /, **arguments: Any) -> JsonObject:
         """The structured part of what a tool answers."""

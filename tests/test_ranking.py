@@ -27,3 +27,12 @@ def test_confidence_keeps_the_order_and_lies_between_none_and_full() -> None:
     assert confidences == sorted(confidences)
     assert confidences[2] == pytest.approx(0.5)
     assert all(0.0 <= confidence <= 1.0 for confidence in confidences)
+
+
+def test_a_ranker_between_two_has_some_of_the_weights_of_both(tmp_path: Path) -> None:
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps({"few": {"a": 1.0, "b": 0.0}, "many": {"a": 3.0, "b": 4.0}, "slope": 2.0}))
+    few, many = (load_ranker(path, ("a", "b"), which) for which in ("few", "many"))
+    assert few.towards(many, 0.0) == few
+    assert few.towards(many, 0.25) == LinearRanker((1.5, 1.0), 0.0, 2.0)
+    assert few.towards(many, 1.0) == many

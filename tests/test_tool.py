@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from deltos.errors import BadArgument
 from deltos.progress import Silent
-from deltos.tool import Answer, Arguments, Call, Parameter, Tool, check_arguments, snake_case
+from deltos.tool import Answer, Arguments, Call, Parameter, Tool, check_arguments, compact_json, snake_case
 from tests.calling import Desk
 
 QUERY = Parameter("query", "string", "What to look for.")
@@ -88,7 +89,7 @@ def test_what_is_meant_is_understood(given: dict[str, object], name: str, value:
             "Argument 'max_results' must be a whole number, not inf. How many.",
         ),
         ({"concise": "maybe"}, "Argument 'concise' must be of type boolean, not str. Shorter answers."),
-        ({"types": [1]}, "Argument 'types' must be of type array, not list. Kinds of section."),
+        ({"types": [1]}, "Argument 'types' must be an array of strings; it has an item of type int. Kinds of section."),
         ({"types": ["poem"]}, "Argument 'types' cannot be 'poem'. Choose from guide, endpoint."),
         ({"kind": "poem"}, "Argument 'kind' cannot be 'poem'. Choose from any, class."),
         ({"query": "\ud800"}, "Argument 'query' is no valid text: it holds half of a character. Send it as UTF-8."),
@@ -208,3 +209,33 @@ def test_a_tool_that_needs_nothing_lists_no_requirements() -> None:
     listing = Tool("get_stats", "graph", "Stats", "Count.", (), lambda call: Answer("")).listing()
     assert listing["inputSchema"] == {"type": "object", "properties": {}}
     assert "outputSchema" not in listing
+
+
+@pytest.mark.parametrize(("given", "taken"), [(0, 1), (-5, 1), ("-1", 1), (10**9, 50)])
+@pytest.mark.parametrize("name", ["max_results", "maxResults", "limit"])
+def test_an_answer_tells_that_a_number_was_out_of_range(tmp_path: Path, name: str, given: Any, taken: int) -> None:
+    def run(call: Call) -> Answer:
+        return Answer(f"{call.number('max_results')} results")
+
+    desk = Desk([Tool("find", "code", "Find", "Finds.", PARAMETERS, run)], tmp_path)
+    note = f"Note: max_results={given} is out of range: {taken} was taken."
+    asked: dict[str, Any] = {name: given}
+    assert desk.call("find", query="x", **asked).text == f"{taken} results\n{note}"
+    asked = {name: taken}
+    assert desk.call("find", query="x", **asked).text == f"{taken} results"
+
+
+@pytest.mark.parametrize("notes", [[], ["It is old."]])
+def test_data_tells_of_a_number_out_of_range_as_its_text_does(tmp_path: Path, notes: list[str]) -> None:
+    data = {"results": [], **({"notes": notes} if notes else {})}
+    texts = {"as_data": compact_json(data), "as_text": "nothing"}
+
+    def tool(name: str) -> Tool:
+        return Tool(name, "code", "Find", "Finds.", PARAMETERS, lambda _: Answer(texts[name], data))
+
+    desk = Desk([tool(name) for name in texts], tmp_path)
+    note = "Note: max_results=0 is out of range: 1 was taken."
+    told = {"results": [], "notes": [*notes, note]}
+    as_data, as_text = (desk.call(name, query="x", limit=0) for name in texts)
+    assert (as_data.structured, json.loads(as_data.text)) == (told, told)
+    assert (as_text.structured, as_text.text) == (told, f"nothing\n{note}")

@@ -1,4 +1,4 @@
-"""Questions and the observations that answer them, as numbers of word pieces: what memory_adapter.py learns from.
+"""Questions and the observations that answer them, as numbers of word pieces: what adapter.py learns from.
 
     python -m training.memory_pairs OUT.npz
 
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 
 PROJECTS = QUESTIONS / "memory_projects.jsonl"
 MOST_ANSWERS = 8
+HELD_OUT = ("week seventh", "week thirteenth", "week fourteenth")
+HELD_OUT_OF_TWELVE = 5
+
+
+def group_of(project: str, place: int) -> str:
+    """Where a project is only measured on: three weeks, and one project in twelve."""
+    if project.startswith("week "):
+        return "weeks" if project in HELD_OUT else ""
+    return "projects" if place % 12 == HELD_OUT_OF_TWELVE else ""
 
 
 def padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
@@ -56,6 +65,7 @@ def main() -> None:
     np.savez_compressed(
         out,
         projects=np.array(projects),
+        groups=np.array([group_of(project, place) for place, project in enumerate(projects)]),
         texts=padded(
             [pieces.of(in_english(row["text"]) or row["text"], MOST_TEXT_PIECES) for row in rows], MOST_TEXT_PIECES
         ),

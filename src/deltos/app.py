@@ -253,6 +253,7 @@ class App:
                 token_budget=token_budget,
                 by_meaning=self.config.searches_by_meaning,
                 uses=self.links.uses,
+                alias=self.links.alias,
             ),
             *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
             *federation_tools(self.federation, token_budget=token_budget, has_timeline=self.config.profile != "lean"),

@@ -49,6 +49,7 @@ class Entry(NamedTuple):
     mode: int
     size_bytes: int = 0
     mtime_ns: int = 0
+    ctime_ns: int = 0
 
     @property
     def is_folder(self) -> bool:
@@ -315,7 +316,7 @@ def _listed(folder: int | str) -> list[Entry]:
             except OSError:  # gone since it was listed
                 continue
             mode = status.st_mode if _TELLS_FOLDERS or not _is_link(status) else stat.S_IFLNK
-            found.append(Entry(entry.name, mode, status.st_size, status.st_mtime_ns))
+            found.append(Entry(entry.name, mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     found.sort()
     return found
 

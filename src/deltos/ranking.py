@@ -37,10 +37,15 @@ class LinearRanker:
         """A score as a number between 0 and 1 that keeps the order."""
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, (score - self.midpoint) * self.slope))))
 
+    def towards(self, other: LinearRanker, share: float) -> LinearRanker:
+        """The ranker between this one, at a share of 0, and another, at 1; only their weights differ."""
+        mixed = ((1 - share) * own + share * its for own, its in zip(self.weights, other.weights, strict=True))
+        return LinearRanker(tuple(mixed), self.midpoint, self.slope)
+
 
 @cache
-def load_ranker(path: Path, features: tuple[str, ...]) -> LinearRanker:
+def load_ranker(path: Path, features: tuple[str, ...], which: str = "weights") -> LinearRanker:
     """Read weights by feature name, once; a feature that the file does not know counts for nothing."""
     stored = json.loads(path.read_text("utf-8"))
-    weights = tuple(stored["weights"].get(name, 0.0) for name in features)
+    weights = tuple(stored[which].get(name, 0.0) for name in features)
     return LinearRanker(weights, stored.get("midpoint", 0.0), stored.get("slope", 1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import unquote
 
@@ -12,7 +12,7 @@ from deltos.errors import BadArgument
 from deltos.excerpts import Excerpts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from deltos.progress import Progress
@@ -33,7 +33,8 @@ _PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tool, required without a default. Numbers out of range are clamped, not refused.
+    """One argument of a tool, required without a default. Numbers out of range are clamped, not refused, and the answer
+    says so.
 
     One that is not `listed` is understood all the same: the tool's description names it, with its `hint`, which costs
     a fifth. Aliases are understood and never shown.
@@ -75,6 +76,16 @@ class Answer:
     structured: JsonObject | None = None
     truncated: bool = False
     original_characters: int = 0
+
+    def with_notes(self, notes: Sequence[str]) -> Answer:
+        """The same with notes at its end, in the text and as data."""
+        if not notes:
+            return self
+        if self.structured is None:
+            return replace(self, text="\n".join([self.text, *notes]))
+        told = {**self.structured, "notes": [*self.structured.get("notes", ()), *notes]}
+        is_data = self.text == compact_json(self.structured)
+        return replace(self, text=compact_json(told) if is_data else "\n".join([self.text, *notes]), structured=told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +173,11 @@ class Tool:
     idempotent: bool = True
     open_world: bool = False
     output_schema: JsonObject | None = None  # of the tools whose every answer is there as data too
+
+    def answer(self, given: Mapping[str, Any], session: Session, progress: Progress, *, repeat: bool = False) -> Answer:
+        """What it says to arguments as they were given; the one way to call it."""
+        answer = self.run(Call(check_arguments(self.parameters, given), session, progress, repeat))
+        return answer.with_notes(_clamped(self.parameters, given))
 
     def listing(self, *, whole: bool = False) -> JsonObject:
         """The tool as `tools/list` shows it; whole: with every parameter in the schema."""
@@ -287,8 +303,17 @@ def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -
     """Fill defaults, understand camelCase and what other tools call it, coerce what is unambiguous, clamp numbers;
     refuse the rest."""
     known = {parameter.name: parameter for parameter in parameters}
-    understood = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | known
     arguments: Arguments = {name: p.default for name, p in known.items() if not p.required}
+    arguments |= {parameter.name: _coerce(parameter, value) for parameter, value in _understood(known, given)}
+    missing = [name for name in known if name not in arguments]
+    if missing:
+        raise BadArgument(f"Missing argument '{missing[0]}'", hint=known[missing[0]].description)
+    return arguments
+
+
+def _understood(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Any]]:
+    """The parameter that each given name means, with the value."""
+    understood = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | dict(known)
     for name, value in given.items():
         plain = snake_case(name)
         meant = next((each for each in _SYNONYMS.get(plain, ()) if each in known and each not in given), "")
@@ -297,11 +322,19 @@ def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -
             shown = name[:_SHOWN_CHARACTERS]
             raise BadArgument(f"Unknown argument '{shown}'", hint=f"Known: {', '.join(known) or 'none'}.")
         if value is not None:
-            arguments[parameter.name] = _coerce(parameter, value)
-    missing = [name for name in known if name not in arguments]
-    if missing:
-        raise BadArgument(f"Missing argument '{missing[0]}'", hint=known[missing[0]].description)
-    return arguments
+            yield parameter, value
+
+
+def _clamped(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> list[str]:
+    """A note on each number that is out of range."""
+    known = {parameter.name: parameter for parameter in parameters}
+    numbers = [(each, value) for each, value in _understood(known, given) if each.type == "integer"]
+    taken = [(each.name, str(value)[:_SHOWN_CHARACTERS], _whole_number(each, value), each) for each, value in numbers]
+    return [
+        f"Note: {name}={shown} is out of range: {_clamp(parameter, number)} was taken."
+        for name, shown, number, parameter in taken
+        if _clamp(parameter, number) != number
+    ]
 
 
 def _coerce(parameter: Parameter, value: Any) -> Value:
@@ -320,6 +353,12 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
             result = list(value)
         case "array", str():
             result = _split_list(value)
+        case "array", list():
+            other = next(type(item).__name__ for item in value if not isinstance(item, str))
+            raise BadArgument(
+                f"Argument '{parameter.name}' must be an array of strings; it has an item of type {other}",
+                hint=parameter.description,
+            )
         case _:
             raise BadArgument(
                 f"Argument '{parameter.name}' must be of type {parameter.type}, not {type(value).__name__}",

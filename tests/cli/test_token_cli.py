@@ -49,6 +49,7 @@ def test_revoking_names_what_was_revoked(capsys: pytest.CaptureFixture[str]) -> 
     assert "no tokens yet" in output(capsys, "token", "list")
     made = json.loads(output(capsys, "token", "create", "ci", "--json"))
     assert output(capsys, "token", "revoke", made["id"]) == f"revoked {made['id']}\n"
+    assert output(capsys, "token", "list").endswith("  revoked\n")
     assert main(["token", "revoke", "ci"]) == 1
     assert "No valid token is called 'ci'" in capsys.readouterr().err
 

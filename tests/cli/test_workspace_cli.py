@@ -107,3 +107,12 @@ def test_names_of_workspaces_are_completed(capsys: pytest.CaptureFixture[str]) -
     script = capsys.readouterr().out
     place = script[script.index('"workspace show")') :].partition(";;")[0]
     assert "shop" in place
+
+
+@pytest.mark.parametrize("word", ["workspace:shopp", "shopp"])
+def test_a_name_that_is_none_is_told_which_workspaces_there_are(
+    folder: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    assert main(["workspace", "add", "shop", "api", "lib"]) == 0
+    assert main(["graph", "find", "checkout", "--project", word]) == 2
+    assert capsys.readouterr().err.endswith(f"{word}. Give the path of an existing folder. Workspaces: shop.\n")

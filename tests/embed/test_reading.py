@@ -7,10 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from deltos.embed.identity import APIS_FOLDER, CODE_FOLDER, ENCODER_FOLDER, MODEL_FOLDER, READER_FILE
+from deltos.embed.identity import (
+    ADAPTER_FILE,
+    APIS_FOLDER,
+    CODE_FOLDER,
+    DOCS_FOLDER,
+    ENCODER_FOLDER,
+    MEMORY_FOLDER,
+    MODEL_FOLDER,
+    READER_FILE,
+)
 from deltos.embed.inner_encoder import shared_encoder
 from deltos.embed.protocol import TextToEmbed
-from deltos.embed.reading import ReadingModel, api_reading_model, code_reading_model, memory_reading_model
+from deltos.embed.reading import (
+    ReadingModel,
+    api_reading_model,
+    code_reading_model,
+    docs_reading_model,
+    memory_reading_model,
+)
 from deltos.text.words import Words, asked_words
 
 if TYPE_CHECKING:
@@ -29,7 +44,12 @@ OBSERVATIONS = (
     "We only deploy on Tuesdays and Thursdays, the on-call rota is thin on the other days",
     "The thumbnail worker was killed because ffmpeg decodes the whole cover picture",
 )
-MODELS = pytest.mark.parametrize("model", [api_reading_model, memory_reading_model])
+SECTIONS = (
+    "Backups > Restoring\nGive the name of a snapshot and a folder that is empty. Files are written there with their owners.",
+    "Backups > Speed\nUploads share one connection; --limit-upload sets how many KiB go out a second.",
+    "Backups > Forgetting\nSnapshots that no rule keeps are let go of; what only they referred to is removed by prune.",
+)
+MODELS = pytest.mark.parametrize("model", [api_reading_model, docs_reading_model, memory_reading_model])
 
 
 def passage(text: str) -> TextToEmbed:
@@ -100,6 +120,26 @@ def test_nothing_is_made_of_nothing(model: Callable[[], ReadingModel], question:
     assert not api_reading_model().texts([passage("")]).any()
 
 
+@pytest.mark.parametrize(
+    ("question", "section"),
+    [
+        ("my nightly copy eats all the bandwidth of the office", SECTIONS[1]),
+        ("get my files back", SECTIONS[0]),
+        ("free the disk from old versions", SECTIONS[2]),
+    ],
+)
+def test_a_passage_is_found_by_somebody_who_does_not_know_what_it_is_called(question: str, section: str) -> None:
+    assert nearest(docs_reading_model(), question, SECTIONS) == section
+
+
+def test_what_stands_late_in_a_passage_is_read_as_well() -> None:
+    opening = "Settings > Files\n" + "The file is read when the program starts, and whatever is unknown is told. " * 5
+    late = opening + "Passwords of the registry are asked from the keyring of the desktop."
+    question = docs_reading_model().question(asked("where do the credentials come from"))
+    of_late, of_opening = docs_reading_model().texts([passage(late), passage(opening)]) @ question
+    assert of_late > of_opening + 0.05
+
+
 @MODELS
 def test_vectors_have_unit_length_however_long_the_text_is(model: Callable[[], ReadingModel]) -> None:
     texts = ["cancel", "cancel the order " * 500]
@@ -109,7 +149,7 @@ def test_vectors_have_unit_length_however_long_the_text_is(model: Callable[[], R
 
 def test_a_text_is_read_the_same_alone_and_among_others() -> None:
     texts = [*map(passage, (*OPERATIONS, *OBSERVATIONS))]
-    for model in (api_reading_model(), code_reading_model(), memory_reading_model()):
+    for model in (api_reading_model(), code_reading_model(), docs_reading_model(), memory_reading_model()):
         alone = np.vstack([model.texts([text]) for text in texts])
         assert model.texts(texts) == pytest.approx(alone, abs=1e-4)
 
@@ -118,4 +158,5 @@ def test_the_encoder_in_the_wheel_is_small() -> None:
     files = (*ENCODER_FOLDER.iterdir(), APIS_FOLDER / READER_FILE)
     assert sum(file.stat().st_size for file in files) <= 24_000_000
     assert (CODE_FOLDER / READER_FILE).stat().st_size <= 2_000_000
+    assert all((folder / ADAPTER_FILE).stat().st_size <= 1_000_000 for folder in (DOCS_FOLDER, MEMORY_FOLDER))
     assert ENCODER_FOLDER.is_relative_to(MODEL_FOLDER)

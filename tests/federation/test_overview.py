@@ -47,7 +47,7 @@ def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path, wo
     text = overview(workers, tmp_path, {"app/core.py": CORE, "app/lonely.py": "def alone(): ...\n", **users, **tests})
     assert text.startswith("# project: 15 files")
     assert "Folders: tests 9, app 6" in text
-    first = text.split("use it):\n")[1]
+    first = text.split("use it); 9 files of tests left out:\n")[1]
     assert first.startswith("app/core.py\n")
     assert "def open_store(path: str) -> Store (13)" in first
     assert "Store: def put(self, key: str, value: bytes) -> None (4)" in first
@@ -59,8 +59,13 @@ def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path, wo
 def test_the_map_fits_its_budget_and_says_what_is_left_out(tmp_path: Path, workers: Workers) -> None:
     text = overview(workers, tmp_path, {f"m{n}.py": f"def function_{n}(): ...\n" for n in range(90)}, token_budget=300)
     assert text.startswith("showing ")
-    assert "/60 central files" in text.splitlines()[0]
+    assert "/90 files (" in text.splitlines()[0]
     assert estimate_tokens(text) <= 300
+
+
+def test_files_beyond_the_most_central_ones_are_counted(tmp_path: Path, workers: Workers) -> None:
+    text = overview(workers, tmp_path, {f"m{n}.py": "x = 1\n" for n in range(70)})
+    assert text.startswith("showing 60/70 files (find_symbol and search_code find the rest)\n")
 
 
 def test_a_project_without_code_has_a_map_too(tmp_path: Path, workers: Workers) -> None:

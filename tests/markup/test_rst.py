@@ -120,3 +120,10 @@ def test_quotes_nested_without_end_are_still_read() -> None:
 @given(st.text(alphabet="=-~.:_`|+ \nabc>", max_size=300))
 def test_no_text_stops_the_reader(text: str) -> None:
     parse(text)
+
+
+def test_a_file_that_was_not_included_leaves_the_line_that_names_it() -> None:
+    document = parse(
+        "Title\n=====\n\n.. include:: ../secret.txt\n\n.. literalinclude:: ../a.py\n   :lines: 1-3\n\nafter"
+    )
+    assert shown(document) == [(("Title",), "`.. include:: ../secret.txt`\n\n`.. literalinclude:: ../a.py`\n\nafter")]

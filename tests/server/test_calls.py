@@ -26,8 +26,10 @@ def test_a_name_is_understood_in_every_spelling(client: RawClient, name: str) ->
     assert client.text(name, steps=3) == "counted to 3"
 
 
-def test_a_number_out_of_range_is_clamped(client: RawClient) -> None:
-    assert client.text("echo", text="a", times=1_000_000_000) == "aaa"
+@pytest.mark.parametrize(("given", "said"), [(-4, ""), (1_000_000_000, "aaa")])
+def test_a_number_out_of_range_is_clamped_and_told(client: RawClient, given: int, said: str) -> None:
+    note = f"Note: times={given} is out of range: {len(said)} was taken."
+    assert client.text("echo", text="a", times=given) == f"{said}\n{note}"
 
 
 def test_a_structured_answer_carries_data_beside_our_own_text(client: RawClient) -> None:

@@ -36,3 +36,20 @@ def test_only_what_is_really_alike_is_suggested(wanted: str, near: list[str]) ->
 def test_the_most_alike_come_first_and_no_more_than_asked_for() -> None:
     assert names_like("creat", KNOWN, limit=2) == ["create", "recreate"]
     assert names_like("x", [], limit=3) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "near"),
+    [
+        ("brand", []),
+        ("_and_", []),
+        ("Money.and", []),
+        ("__nad__", ["__and__"]),
+        ("__an", ["__and__"]),
+        ("Money.__and_", ["Money.__and__"]),
+        ("__hidn", ["__hidden"]),
+        ("hidden_", ["__hidden"]),
+    ],
+)
+def test_special_names_of_python_are_suggested_only_for_such_names(wanted: str, near: list[str]) -> None:
+    assert names_like(wanted, ["__and__", "Money.__and__", "__hidden"], limit=3) == near

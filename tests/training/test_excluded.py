@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
+from benchmarks.docs_material import GROUPS
+from benchmarks.docs_questions import QUESTIONS
 from training.excluded import is_excluded
 
 
@@ -16,3 +20,15 @@ def test_a_project_of_the_benchmarks_is_excluded_in_any_packaging(project: str) 
 @pytest.mark.parametrize("project", ["requests", "python3-requests", "pytest-flask", "librust-rayon-dev", "@vue/core"])
 def test_any_other_project_is_not(project: str) -> None:
     assert not is_excluded(project)
+
+
+def test_no_site_that_passages_are_learned_from_is_one_that_measures() -> None:
+    learned, measured = (
+        json.loads((QUESTIONS / name).read_text("utf-8")) for name in ("docs_passage_sites.json", "docs_sites.json")
+    )
+    named = {value for about in learned.values() for value in about.values()}
+    assert not {name for name in learned if is_excluded(name)}
+    assert not named & {
+        value for site in measured.values() for key, value in site.items() if key in ("repository", "package")
+    }
+    assert not named & {site.package for group in GROUPS for site in group}

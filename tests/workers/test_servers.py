@@ -58,6 +58,7 @@ def test_without_a_worker_a_server_queues_says_so_and_indexes_nothing(
     assert (job.kind, job.subject, job.state) == (INDEX, str(root), WAITING)
     assert f"not indexed yet: job {job.id} (index {root}) is waiting; no worker runs: start `deltos worker`" in told
     assert "this answer knows 0 files" in told
+    assert "could be indexed" not in told, "nobody has looked yet"
     assert desk.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
     assert not app.domains.projects.at(root).is_complete
 

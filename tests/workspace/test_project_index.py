@@ -167,6 +167,22 @@ def test_an_edit_of_the_same_size_within_the_same_tick_is_seen(index: ProjectInd
     assert fresh_texts(index)["a.py"] == "a = 9\n"
 
 
+def test_an_edit_of_the_same_size_whose_time_was_set_back_is_seen(
+    index: ProjectIndex, root: Path, indexer: GatedIndexer
+) -> None:
+    then = (1_600_000_000.5, 1_600_000_000.5)
+    for path in (*(root / name for name in FILES), root):
+        os.utime(path, then)
+    assert fresh_texts(index)["a.py"] == "a = 1\n"
+    write_files(root, {"a.py": "a = 9\n"})
+    os.utime(root / "a.py", then)
+    assert fresh_texts(index)["a.py"] == "a = 9\n"
+    indexer.extracted.clear()
+    synced_at = index.store.meta("synced_at")
+    fresh_texts(index)
+    assert (index.store.meta("synced_at"), indexer.extracted) == (synced_at, [])
+
+
 def test_a_file_replaced_by_a_link_vanishes(index: ProjectIndex, root: Path, tmp_path: Path) -> None:
     write_files(tmp_path, {"outside.py": "secret = 1\n"})
     fresh_texts(index)

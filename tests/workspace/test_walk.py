@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.files import FileTree
-from deltos.workspace.walk import Stamp, folder_mtime_ns, is_racy, stamp, walk
+from deltos.workspace.walk import Stamp, folder_mtime_ns, is_newer, is_racy, stamp, walk
 from tests.repositories import git, make_repository, write_files
 
 if TYPE_CHECKING:
@@ -282,3 +282,11 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
     found = walk(tmp_path)
     assert set(found.files) == {"a.py"}
     assert found.refused == {"unreadable": 1}
+
+
+def test_a_file_is_newer_than_a_look_at_it_only_by_a_time_that_has_come() -> None:
+    now = time.time_ns()
+    assert is_newer(now - 10, seen_at_ns=now - 20)
+    assert not is_newer(now - 20, seen_at_ns=now - 10)
+    assert not is_newer(now + 10**12, seen_at_ns=now)  # another machine's clock
+    assert not is_newer(now, seen_at_ns=0)  # it could not be read

@@ -110,3 +110,16 @@ def test_inner_packages_resolve_to_their_sources(tmp_path: Path, workers: Worker
         else:
             path = line
     assert found == expected, text
+
+
+def test_a_package_that_is_a_project_of_its_own_is_told_once(tmp_path: Path, workers: Workers) -> None:
+    files = CASES["npm and yarn"][1]
+    root = write_files(tmp_path / "shop", files)
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+        desk = Desk(app.tools(), root)
+        both = f"{root},{root / 'packages/lib'}"
+        text = desk.call("find_references", symbol="price", project_path=both).text
+        again = desk.call("get_impact", symbol="price", project_path=both).text
+    assert text.startswith("Note: [lib] and [shop] share files: told of [shop].\n[shop] def price ")
+    assert "packages/web/src/page.ts\n 1 import" in text
+    assert "is ambiguous" not in text + again

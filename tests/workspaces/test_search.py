@@ -11,6 +11,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
+from deltos.domains.code.match import MOST_BY_WORDS
 from deltos.errors import Forbidden, NotFound
 from deltos.workspace.identity import memories_of
 from deltos.workspace.selection import select
@@ -241,3 +242,22 @@ def test_an_id_of_a_project_outside_is_not_fetched(shop: Shop) -> None:
             if "lib~" in hit["id"]:
                 with pytest.raises(NotFound):
                     shop.desk.call("fetch", id=hit["id"])
+
+
+def test_of_many_projects_those_with_most_of_the_words_are_searched_for_them_which_is_told(
+    tmp_path: Path, workers: Workers
+) -> None:
+    roots = [
+        write_files(tmp_path / f"p{number:02}", {"lamp.py": f"def lamp_{number}():\n    '''Switch a lamp on.'''\n"})
+        for number in range(MOST_BY_WORDS + 2)
+    ]
+    write_files(roots[-1], {"dim.py": "def fade():\n    '''Dim a lamp slowly until the moth has gone.'''\n"})
+    with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
+        desk = Desk(app.tools(), roots[0])
+        found = desk.call("search_code", query="dim the lamp slowly for the moth", project_id=",".join(map(str, roots)))
+        alone = desk.call("search_code", query="dim the lamp slowly for the moth", project_id=str(roots[-1]))
+    assert found.structured is not None
+    assert found.structured["results"][0]["file_path"] == "dim.py"
+    note = f"Note: words were looked for in the {MOST_BY_WORDS} of {len(roots)} projects that have most of them"
+    assert note in found.text
+    assert "words were looked for" not in alone.text

@@ -84,7 +84,6 @@ def _ask_several(tool: str, arguments: argparse.Namespace) -> int | None:
     if Path(arguments.project).is_dir():
         return None
     from deltos.server.conversation import Conversation
-    from deltos.tool import Call, check_arguments
 
     bar = ProgressBar()
     with _graph_app() as app:
@@ -102,8 +101,7 @@ def _ask_several(tool: str, arguments: argparse.Namespace) -> int | None:
         if getattr(arguments, "at", ""):
             given["symbol"] = arguments.at
         asked = next(each for each in app.tools() if each.name == tool)
-        checked = check_arguments(asked.parameters, {**given, "project_path": arguments.project})
-        answer = asked.run(Call(checked, Conversation(Path.cwd()), bar))
+        answer = asked.answer({**given, "project_path": arguments.project}, Conversation(Path.cwd()), bar)
         if arguments.json:
             print_json({"projects": [each.name for each in selection.repositories], "answer": answer.text})
         else:

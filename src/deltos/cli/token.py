@@ -146,9 +146,9 @@ def _status(token: StoredToken) -> str:
 
 
 def _line(token: StoredToken) -> str:
-    until = "for ever" if token.expires_at is None else f"until {_when(token.expires_at)}"
-    projects = ", ".join(token.projects) or "all projects"
-    return f"{token.id}  {token.name}  {token.level}  {projects}  {_status(token)} {until}"
+    until = " for ever" if token.expires_at is None else f" until {_when(token.expires_at)}"
+    projects, status = ", ".join(token.projects) or "all projects", _status(token)
+    return f"{token.id}  {token.name}  {token.level}  {projects}  {status}{until if status == 'valid' else ''}"
 
 
 def _when(moment: int) -> str:

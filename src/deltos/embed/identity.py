@@ -10,6 +10,7 @@ MODEL_FOLDER = Path(__file__).with_name("model")
 APIS_FOLDER = MODEL_FOLDER / "apis"  # words that mean something else to those who ask for an operation
 CODE_FOLDER = MODEL_FOLDER / "code"
 MEMORY_FOLDER = MODEL_FOLDER / "memory"
+DOCS_FOLDER = MODEL_FOLDER / "docs"
 READER_FILE = "reader.npz"  # in each of them: what reads words together
 ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # what reads texts and questions as a whole
 ADAPTER_FILE = "adapter.npz"  # how the encoder is changed for some kind of text

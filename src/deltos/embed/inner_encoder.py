@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltos.embed.identity import ADAPTER_FILE, ENCODER_FOLDER, MEMORY_FOLDER
+from deltos.embed.identity import ADAPTER_FILE, DOCS_FOLDER, ENCODER_FOLDER, MEMORY_FOLDER
 from deltos.embed.transformer import Shape, Transformer, read_weights, unit
 from deltos.embed.word_pieces import WordPieces
 
@@ -79,14 +79,12 @@ class InnerEncoder:
         return cls(Transformer(shape, rows, weights), pieces, heads)
 
     def adapted(self, folder: Path) -> InnerEncoder:
-        """The same, changed for some kind of text by the adapter in a folder; nearly all weights are shared."""
+        """The same, changed for some kind of text by the adapter in a folder; nearly all weights are shared. One that
+        has learned more positions reads as much of each text."""
         adapter = read_weights(folder / ADAPTER_FILE)
         heads = {**self._heads, "head.texts": adapter.pop("head.texts")}
-        return InnerEncoder(self._transformer.adapted(adapter), self._pieces, heads)
-
-    def reading_first(self, most_text_pieces: int) -> InnerEncoder:
-        """The same, which reads less of each text."""
-        return InnerEncoder(self._transformer, self._pieces, self._heads, most_text_pieces)
+        most_text_pieces = len(adapter["places"]) if "places" in adapter else self._most_text_pieces
+        return InnerEncoder(self._transformer.adapted(adapter), self._pieces, heads, most_text_pieces)
 
     @property
     def dimensions(self) -> int:
@@ -121,6 +119,12 @@ class InnerEncoder:
 def shared_encoder() -> InnerEncoder:
     """The encoder in the wheel, opened once per process."""
     return InnerEncoder.load()
+
+
+@cache
+def docs_encoder() -> InnerEncoder:
+    """The encoder as it reads passages of documentation and questions about them."""
+    return shared_encoder().adapted(DOCS_FOLDER)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from deltos.embed.inner_encoder import memory_encoder, shared_encoder
+from deltos.embed.inner_encoder import docs_encoder, memory_encoder, shared_encoder
 from deltos.embed.static import api_model, shared_model
 from deltos.embed.transformer import unit
 from deltos.embed.words_reader import api_words_reader, code_words_reader
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _VERSION = "deltos-reading-3"
 # How long the sum of words is beside what is read as a whole, chosen by what finds most on open questions.
 _WORDS_OF_APIS, _WORDS_OF_MEMORY, _WORDS_OF_CODE, _WORDS_OF_DOCS = 0.5, 0.5, 1.0, 1.0
-_DOCS_PIECES = 64  # of a passage: with more of it no more is found, and it costs more
 
 
 class TextReader(Protocol):
@@ -153,10 +152,10 @@ def code_reading_model() -> ReadingModel:
 def docs_reading_model() -> ReadingModel:
     """For passages of documentation."""
     return ReadingModel(
-        "docs",
+        "docs-2",
         shared_model(),
-        shared_encoder().reading_first(_DOCS_PIECES),
-        shared_encoder(),
+        docs_encoder(),
+        docs_encoder(),
         words_length=_WORDS_OF_DOCS,
         answers_words=False,
     )

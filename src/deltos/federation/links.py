@@ -19,7 +19,7 @@ from deltos.domains.history.state import limits_of
 from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK
 from deltos.domains.memory.search import snippet
-from deltos.errors import NotFound, StoreError
+from deltos.errors import BadRequest, NotFound, StoreError
 from deltos.federation.belonging import Belonging
 from deltos.federation.providers import docs as docs_provider
 from deltos.markup.text import fenced
@@ -87,7 +87,7 @@ class Links:
             found = search.uses(search.at(f"{path}:{line}"))
         except NotFound:
             return ""
-        rows = {(row.path, row.line) for row in found.certain}
+        rows = {(row.path, row.line) for row in (*found.certain, *found.aliased)}
         perhaps = {(row.path, row.line) for row in found.possible} - rows
         if not rows and not perhaps:
             return ""
@@ -96,6 +96,13 @@ class Links:
         more = f", perhaps in {len(perhaps)} more" if perhaps else ""
         told = " (find_references lists them)" if "graph" in self.toolsets else ""
         return f"{certain}{more}{told}"
+
+    def alias(self, index: ProjectIndex, name: str) -> str:
+        """What a name means that nothing is defined by and that imports give to something; else empty."""
+        try:
+            return GraphSearch(index.store, index.project.root).alias_note(name)
+        except BadRequest:  # too long for a name
+            return ""
 
     def changed_with(self, path: str, root: Path) -> list[ChangedTogether]:
         """The files that change in at least every fourth commit of a file, most often first."""

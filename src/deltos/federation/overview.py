@@ -42,17 +42,19 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
     """What a newcomer should know about a project's shape, most central files first."""
     totals = index.store.totals()
     languages = ", ".join(f"{name} {count}" for name, count in list(totals.languages.items())[:8])
-    files = central_files(reader)
+    files, paths = central_files(reader), reader.paths()
+    tests = sum(map(is_test, paths))
+    apart = f"; {counted(tests, 'file')} of tests left out" if tests else ""
     head = [
         f"# {index.project.root.name}: {counted(totals.files, 'file')}, {counted(totals.lines, 'line')}",
         f"Languages: {languages or 'none'}",
-        f"Folders: {_folders(reader.paths())}",
-        "Most central files, each with its most used symbols (line, signature, number of files that use it):",
+        f"Folders: {_folders(paths)}",
+        f"Most central files, each with its most used symbols (line, signature, number of files that use it){apart}:",
     ]
     room = characters_for(min(token_budget, OVERVIEW_TOKENS)) - sum(map(len, head)) - 200
     fitted = fit([_block(file) for file in files], characters=room)
-    if fitted.truncated:
-        shown = f"showing {len(fitted.pieces)}/{len(files)} central files"
+    if len(fitted.pieces) < (total := len(paths) - tests):
+        shown = f"showing {len(fitted.pieces)}/{total:,} files"
         head.insert(0, f"{shown} (find_symbol and search_code find the rest)")
     return "\n".join([*head, *fitted.pieces])
 

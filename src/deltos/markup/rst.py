@@ -21,9 +21,10 @@ _CODE_DIRECTIVES = frozenset(
     "code code-block sourcecode highlight-block parsed-literal literalinclude ipython doctest testcode".split()
 )
 _SKIPPED_DIRECTIVES = frozenset(
-    "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw include meta"
+    "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw meta"
     " only sectionauthor moduleauthor default-role role testsetup testcleanup".split()
 )
+_INCLUDING = frozenset(("include", "literalinclude"))  # files; what could be read stands in the page already
 _DEFINITIONS = frozenset(
     """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
     option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
@@ -125,7 +126,9 @@ class _RstReader:
     def _directive(self, name: str, argument: str, body: list[str], depth: int) -> None:
         kind = name.rsplit(":", 1)[-1]
         content = _without_options(body)
-        if kind in _CODE_DIRECTIVES:
+        if kind in _INCLUDING and not any(line.strip() for line in content):
+            self.outline.block(f"`.. {name}:: {argument}`")  # what it points at was not read: the page says so
+        elif kind in _CODE_DIRECTIVES:
             language = argument if kind in ("code", "code-block", "sourcecode") else ""
             if code := "\n".join(content).strip("\n"):
                 self.outline.block(fenced(code, language), "code")

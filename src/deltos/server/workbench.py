@@ -15,7 +15,7 @@ from deltos.confinement import confined
 from deltos.errors import BadRequest, DeltosError, NotFound, SourceError
 from deltos.server.access import check_level
 from deltos.server.turns import Turns
-from deltos.tool import Answer, Call, CallNote, check_arguments, snake_case
+from deltos.tool import Answer, CallNote, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,8 +84,7 @@ class Workbench:
         def work(toolbox: Toolbox) -> Answer:
             tool = find_tool(toolbox.tools, name)
             check_level(tool, caller.level)
-            arguments = check_arguments(tool.parameters, given)
-            return tool.run(Call(arguments, caller.conversation, progress, repeat=toolbox.repeat_excerpts))
+            return tool.answer(given, caller.conversation, progress, repeat=toolbox.repeat_excerpts)
 
         started = time.monotonic()
         outcome = self.attempt(work, caller)

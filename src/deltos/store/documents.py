@@ -352,6 +352,9 @@ class Passages(Protocol):
     def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
         """Those of the chunks that readers may see in the sources."""
 
+    def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
+        """The ids of the same, without anything else of them: of thousands."""
+
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
         """The pages that share most with the words, each with its score; none for no words."""
 

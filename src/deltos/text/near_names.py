@@ -17,9 +17,12 @@ _COMPARED = 50  # of the likeliest by either measure
 
 
 def names_like(wanted: str, names: Sequence[str], *, limit: int) -> list[str]:
-    """The names that are like `wanted` in letters, or in most of their words; most alike first."""
+    """The names that are like `wanted` in letters, or in most of their words; most alike first. Python's special ones
+    (`__and__`) only for a name that is written like one."""
     from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
 
+    if not _last_part(wanted).startswith("__"):
+        names = [name for name in names if not _is_special(name)]
     asked = wanted.lower()
     likely = dict.fromkeys(
         name
@@ -36,6 +39,16 @@ def names_like(wanted: str, names: Sequence[str], *, limit: int) -> list[str]:
     }
     near = sorted((name for name, value in alike.items() if value), key=lambda name: -alike[name])
     return near[:limit]
+
+
+def _is_special(name: str) -> bool:
+    """Whether a name is one of those that Python calls by itself."""
+    last = _last_part(name)
+    return last.startswith("__") and last.endswith("__")
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _words(name: str) -> list[str]:

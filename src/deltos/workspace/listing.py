@@ -19,13 +19,13 @@ from deltos.files import status_below
 from deltos.workspace.excludes import repository_excludes, user_excludes
 from deltos.workspace.ignores import GIT_IGNORE_FILE, IGNORE_FILE
 from deltos.workspace.repository import find_repository
-from deltos.workspace.walk import Stamp, WalkedFiles, folder_mtime_ns, is_racy, walk
+from deltos.workspace.walk import Stamp, WalkedFiles, folder_mtime_ns, is_newer, is_racy, stamp_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from deltos.store.project import ProjectFiles
+    from deltos.store.project import ProjectFiles, SeenStamp
 
 _IGNORE_FILES = (f"/{GIT_IGNORE_FILE}", f"/{IGNORE_FILE}")
 
@@ -68,13 +68,16 @@ def _listed_before(root: Path, store: ProjectFiles, surroundings: str, *, stamps
     if not surroundings or known != surroundings:
         return None
     folders = store.folders()
-    files = {path: Stamp(seen.size, seen.mtime_ns) for path, seen in sorted(store.stamps().items())}
-    if not stamps_hold and not _bring_up_to_date(files, folders, f"{root}/"):
+    stamps = store.stamps()
+    files = {path: Stamp(seen.size, seen.mtime_ns) for path, seen in sorted(stamps.items())}
+    if not stamps_hold and not _bring_up_to_date(files, stamps, folders, f"{root}/"):
         return None
     return WalkedFiles(files, folders, Counter(refused), set(), store.meta("notes").splitlines(), surroundings)
 
 
-def _bring_up_to_date(files: dict[str, Stamp], folders: Mapping[str, int], prefix: str) -> bool:
+def _bring_up_to_date(
+    files: dict[str, Stamp], stamps: Mapping[str, SeenStamp], folders: Mapping[str, int], prefix: str
+) -> bool:
     """Whether no folder and no ignore file has changed; if so, all files have their present stamps."""
     if any(folder_mtime_ns(prefix + path) != mtime_ns for path, mtime_ns in folders.items()):
         return False
@@ -83,8 +86,9 @@ def _bring_up_to_date(files: dict[str, Stamp], folders: Mapping[str, int], prefi
             status = os.lstat(prefix + path)
         except OSError:
             return False
-        now = Stamp(status.st_size, status.st_mtime_ns)
-        if now != before and f"/{path}".endswith(_IGNORE_FILES):
+        now = stamp_of(status)
+        is_changed = now != before or is_newer(now.ctime_ns, stamps[path].seen_at_ns)
+        if is_changed and f"/{path}".endswith(_IGNORE_FILES):
             return False
         if not stat.S_ISREG(status.st_mode):
             return False

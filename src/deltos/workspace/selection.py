@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.confinement import may_read
-from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NotFound, StoreError
+from deltos.errors import BadArgument, Cancelled, DeltosError, Forbidden, NoSuchFolder, NotFound, StoreError
 from deltos.files import given_path
 from deltos.workspace.names import names_of
 from deltos.workspace.project_index import FIRST_INDEX_SECONDS
@@ -125,10 +125,22 @@ class _Words:
         except NotFound as problem:
             if self._folders_first or is_readable_folder(self._defaults[0], word):
                 # What is no folder is told in the words of whoever looks for one, the same whether it exists or not.
-                self._projects.at(folder := self._defaults[0] / given_path(word))
-                return folder
+                return self._folder(word)
             others = _workspaces_hint(self._projects)
             raise NotFound(problem.message, hint=f"{problem.hint} {others}".strip()) from None
+
+    def _folder(self, word: str) -> Path:
+        """A folder; where there is none, a word that may have been meant for a workspace is told which there are."""
+        folder = self._defaults[0] / given_path(word)
+        try:
+            self._projects.at(folder)
+        except NoSuchFolder as missing:
+            if len(Path(word.removeprefix(WORKSPACE_PREFIX)).parts) != 1 or not (
+                others := _workspaces_hint(self._projects)
+            ):
+                raise
+            raise NoSuchFolder(missing.message, hint=f"{missing.hint} {others}") from None
+        return folder
 
 
 def is_readable_folder(default: Path, word: str) -> bool:

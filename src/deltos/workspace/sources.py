@@ -69,7 +69,8 @@ class StoredTree:
         if file is None:
             raise FileRefused(path, MISSING)
         mode = stat.S_IFREG | stat.S_IRUSR
-        return os.stat_result((mode, 0, 0, 1, 0, 0, file.stamp.size, 0, 0, 0), {"st_mtime_ns": file.stamp.mtime_ns})
+        times = {"st_mtime_ns": file.stamp.mtime_ns, "st_ctime_ns": 0}
+        return os.stat_result((mode, 0, 0, 1, 0, 0, file.stamp.size, 0, 0, 0), times)
 
     def read_head(self, path: str, max_bytes: int) -> bytes:
         if path not in self._read:

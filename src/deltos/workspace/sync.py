@@ -18,7 +18,7 @@ from deltos.workspace.failures import describe
 from deltos.workspace.identity import find_root
 from deltos.workspace.indexer import SyncChanges
 from deltos.workspace.listing import list_files, remembered
-from deltos.workspace.walk import Stamp, WalkedFiles, is_racy, walk
+from deltos.workspace.walk import Stamp, WalkedFiles, is_newer, is_racy, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,8 +129,8 @@ def carry_out(
 
 
 def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
-    """Whether a file must be read again: its stamp differs, or is too young to be trusted."""
-    if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns):
+    """Whether a file must be read again: its stamp differs, was set back, or is too young to be trusted."""
+    if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns) or is_newer(stamp.ctime_ns, seen.seen_at_ns):
         return True
     # What git calls racily clean: written so shortly before it was read that a later write may leave the same stamp.
     return is_racy(seen.mtime_ns, seen.seen_at_ns)

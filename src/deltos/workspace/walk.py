@@ -50,11 +50,14 @@ RACY_NS = 50_000_000
 COARSE_RACY_NS = 2_000_000_000  # where the file system keeps whole seconds only
 
 
-class Stamp(NamedTuple):
-    """What `stat` says about a file; a different stamp means that it may have changed."""
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What `stat` says about a file; a different stamp means that it may have changed. `ctime_ns` is when anything
+    about it last changed, which no program can set back; 0 where that is not known."""
 
     size: int
     mtime_ns: int
+    ctime_ns: int = field(default=0, compare=False)
 
 
 @dataclass(slots=True)
@@ -85,13 +88,26 @@ def stamp(tree: SourceTree, path: str) -> Stamp | None:
         status = tree.status(path)
     except FileRefused:
         return None
-    return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+    return stamp_of(status) if stat.S_ISREG(status.st_mode) else None
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """The stamp of a file with this status."""
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
     """Whether something changed so shortly before it was looked at that its stamp proves nothing."""
     racy_ns = RACY_NS if mtime_ns % 1_000_000_000 else COARSE_RACY_NS
     return abs(seen_at_ns - mtime_ns) < racy_ns
+
+
+def is_newer(ctime_ns: int, seen_at_ns: int) -> bool:
+    """Whether something about a file changed after it was looked at, though its time of change may have been set back.
+
+    A time that is still to come proves nothing: another machine's clock gave it.
+    """
+    return 0 < seen_at_ns < ctime_ns <= time.time_ns()
 
 
 def folder_mtime_ns(path: str) -> int:
@@ -282,7 +298,7 @@ class _Walker:
         elif not _is_unicode(path):
             self._found.refused["name is not unicode"] += 1
         else:
-            self._found.files[path] = Stamp(entry.size_bytes, entry.mtime_ns)
+            self._found.files[path] = Stamp(entry.size_bytes, entry.mtime_ns, entry.ctime_ns)
 
 
 def _shown(path: str) -> str:

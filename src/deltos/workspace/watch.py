@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from deltos.disk_pace import DiskPace
-from deltos.workspace.walk import folder_mtime_ns, is_racy
+from deltos.workspace.walk import folder_mtime_ns, is_newer, is_racy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ class Watch:
         self._store = store
         self._loaded = ""
         self._folders: list[tuple[str, int]] = []
-        self._files: list[tuple[str, int, int]] = []
+        self._files: list[tuple[str, int, int, int]] = []
         self._pace = DiskPace(_FREE_SECONDS)
 
     def is_due(self) -> bool:
@@ -45,7 +45,12 @@ class Watch:
         self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folders().items()]
         self._files = [
             # No file has a size of -1: one whose stamp proves nothing always counts as changed.
-            (self._prefix + path, -1 if is_racy(seen.mtime_ns, seen.seen_at_ns) else seen.size, seen.mtime_ns)
+            (
+                self._prefix + path,
+                -1 if is_racy(seen.mtime_ns, seen.seen_at_ns) else seen.size,
+                seen.mtime_ns,
+                seen.seen_at_ns,
+            )
             for path, seen in self._store.stamps().items()
         ]
         self._loaded = synced_at
@@ -56,8 +61,10 @@ class Watch:
     def _file_changed(self) -> bool:
         lstat, is_regular = os.lstat, stat.S_ISREG
         try:
-            for path, size, mtime_ns in self._files:
+            for path, size, mtime_ns, seen_at_ns in self._files:
                 status = lstat(path)
+                if status.st_ctime_ns > seen_at_ns and is_newer(status.st_ctime_ns, seen_at_ns):
+                    return True
                 if status.st_mtime_ns != mtime_ns or status.st_size != size or not is_regular(status.st_mode):
                     return True
         except OSError:

@@ -60,6 +60,17 @@ def test_parameters_are_filled_with_examples_or_variables() -> None:
     ]
 
 
+@pytest.mark.parametrize("given", ["{{PAGE_ID}}", "{id}", "<your-id>"])
+def test_what_an_author_wants_to_be_replaced_is_a_variable(given: str) -> None:
+    id_ = ApiParameter("id", "path", True, {"type": "string", "example": given})
+    assert words(path="/pages/{id}", parameters=(id_,)) == ["https://t.example/v1/pages/<ID>"]
+
+
+def test_json_that_an_author_gives_for_a_parameter_is_sent() -> None:
+    where = ApiParameter("where", "query", True, {"type": "string", "example": '{"a": 1}'})
+    assert words(path="/rows", parameters=(where,)) == ["https://t.example/v1/rows?where=%7B%22a%22%3A%201%7D"]
+
+
 @pytest.mark.parametrize(
     ("scheme", "expected"),
     [

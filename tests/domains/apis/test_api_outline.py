@@ -26,6 +26,11 @@ TARGETS: dict[str, Any] = {
 }
 
 
+MIDDLE = "#/paths/~1droplets/post/requestBody/content/json/schema/allOf/0"
+TARGETS[MIDDLE] = {"type": "object", "properties": {"size": {"type": "string"}}}
+TARGETS[f"{MIDDLE}/properties/size"] = TARGETS[MIDDLE]["properties"]["size"]
+
+
 def lines(schema: Any, **detail: Any) -> list[str]:
     return outline(schema, TARGETS.get, Detail(**detail))
 
@@ -35,6 +40,11 @@ def lines(schema: Any, **detail: Any) -> list[str]:
     [
         ({"type": "string", "format": "date-time"}, "string(date-time)"),
         ({"type": "integer", "maximum": 30000}, "integer ≤30000"),
+        ({"$ref": MIDDLE}, "object"),
+        ({"type": "array", "items": {"$ref": f"{MIDDLE}/properties/size"}}, "array of string"),
+        ({"allOf": [{"$ref": MIDDLE}, {"description": "All of it."}]}, "object"),
+        ({"allOf": [{"$ref": "#/Cat"}, {"description": "Grey ones."}]}, "Cat"),
+        ({"$ref": "../../etc/passwd"}, "any (not read: passwd)"),
         ({"type": "number", "minimum": 0, "maximum": 1.5}, "number 0..1.5"),
         ({"type": "string", "minLength": 1, "maxLength": 40}, "string ≤40 characters"),
         ({"type": "string", "minLength": 8}, "string ≥8 characters"),

@@ -49,6 +49,21 @@ def test_a_name_is_answered_with_its_definition_and_how_much_it_is_used(desk: De
     ]
 
 
+def test_a_name_that_a_package_re_exports_leads_to_its_definition_and_counts_as_use(desk: Desk, project: Path) -> None:
+    write_files(
+        project,
+        {
+            "shop/__init__.py": "from .basket import Basket as Cart\n",
+            "shop/basket.py": "class Basket:\n    pass\n",
+            "main.py": "from shop import Cart\n\nmine = Cart()\n",
+        },
+    )
+    first = desk.call("search_code", query="Cart").text.split("\n")[0]
+    assert first == "Cart is Basket shop/basket.py:1, re-exported as Cart in shop/__init__.py:1."
+    first = desk.call("search_code", query="Basket").text.split("\n")[0]
+    assert first.startswith("Basket: used in 3 places of 2 files")
+
+
 def test_the_code_that_defines_a_name_comes_before_a_heading_of_that_name(desk: Desk, project: Path) -> None:
     about = "A worker that runs jobs in its own process. `SimpleWorker` is for tests.\n\n" * 3
     heading = f"# Workers\n\n## SimpleWorker\n\n{about}\n```python\nSimpleWorker().work()\n```\n"

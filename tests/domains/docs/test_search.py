@@ -10,7 +10,7 @@ import pytest
 
 from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.query import choose_terms, parse_query
-from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, order
+from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, features, order, ranker_for
 from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest, merge
 from deltos.domains.docs.types import DOCUMENTATION_TYPES
@@ -21,7 +21,6 @@ from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.fetch.configured import ask
 from deltos.meaning import Meaning
-from deltos.ranking import load_ranker
 from deltos.store.documents import CandidateChunk
 from deltos.text.words import Words
 
@@ -238,12 +237,13 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     question = "how does os.open() open a file in the manual"
     asked = parse_query(question, Words().of(question).split(), {"open": 5, "file": 50, "osopen": 1}, 100)
     found = features(asked, CANDIDATE, 0.5)
-    assert DocsFeatures._fields == tuple(json.loads(WEIGHTS_FILE.read_text())["weights"])
+    stored = json.loads(WEIGHTS_FILE.read_text())
+    assert [tuple(stored[which]) for which in WEIGHTS] == [DocsFeatures._fields] * 2
     assert (found.exact_name, found.source_named, found.page, found.secondary) == (1.0, 1.0, 0.5, 0.0)
     assert found.heading_answered == 0.5
     news = replace(CANDIDATE, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
     assert features(asked, news, 0.0).secondary == 1.0
-    ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
+    ranker = ranker_for(asked)
     assert ranker.score(found) > ranker.score(features(asked, news, 0.0))
     assert [each.candidate.chunk_id for each in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
 
@@ -286,6 +286,33 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
     assert alone.citation.endswith("remove.md#deleting-a-user"), "no word of this question is in the library"
     assert docs.search.search(DocsRequest("xyzzy quux")).passages == ()
     assert [p.section for p in docs.search.search(DocsRequest("colours")).passages] == ["Paint > Colours"]
+
+
+def test_what_is_near_in_one_source_is_found_beside_many_nearer_passages_of_others(desk: Desk) -> None:
+    (desk.root / "small").mkdir()
+    (desk.root / "small" / "accounts.md").write_text("# Accounts\n\n## Deleting a user\n\nDeletes the user at once.")
+    (desk.root / "large").mkdir()
+    for number in range(100):
+        text = f"# Logins {number}\n\nRemoval of somebody's login, way {number}: sign the login off and remove it."
+        (desk.root / "large" / f"{number}.md").write_text(text)
+    desk.add("small", name="small")
+    desk.add("large", name="large")
+    docs = open_docs(desk.store, meaning=compared_by(desk, shared_model()))
+    docs.library.crawls.resume()
+    docs.library.crawls.wait("docs-meaning")
+    question = "removal of somebody's login"
+    assert all(each.source == "large" for each in docs.search.search(DocsRequest(question, limit=50)).passages)
+    (found, *_) = docs.search.search(DocsRequest(question, source="small")).passages
+    assert found.section == "Accounts > Deleting a user"
+
+
+def test_a_few_words_are_weighed_as_an_index_has_them_and_a_sentence_as_it_means() -> None:
+    few = parse_query("open file", ["open", "file"], {"open": 5, "file": 50}, 100)
+    sentence = parse_query("my program cannot read what it wrote before", ["read"], {"read": 5}, 100)
+    between = parse_query("cannot read what I wrote", ["read"], {"read": 5}, 100)
+    meaning = DocsFeatures._fields.index("meaning")
+    weights = [ranker_for(asked).weights[meaning] for asked in (few, between, sentence)]
+    assert weights == sorted(set(weights)), "meaning counts for more, the more is said"
 
 
 HANDBOOK = """# Handbook
@@ -336,6 +363,7 @@ def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: st
     [
         ("am I allowed to take some days off", "holidays"),
         ("which account do I need before the first call", "signing-in"),
+        ("how does the server know who is asking", "signing-in"),
         ("can we get yesterday's data back", "backups"),
         ("wie oft darf man in einer Minute aufrufen", "rate-limits"),
     ],

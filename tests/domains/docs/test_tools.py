@@ -94,9 +94,12 @@ def test_a_weak_match_is_told(agent: Agent) -> None:
     write(agent.desk, guide="# Quokkas\n\nHow to feed a quokka: with leaves.\n", other="# Wombats\n\nThey dig.\n")
     agent.desk.add(".", name="manual")
     assert "weak match" not in agent.text("search_docs", query="how do I feed a quokka")
-    assert "Note: a weak match: confidence 0." in agent.text(
-        "search_docs", query="how do I dig for tungsten in Haskell"
-    )
+    weak = agent.text("search_docs", query="how do I dig for tungsten in Haskell")
+    assert "Note: a weak match: confidence 0." in weak
+    assert "Note: no passage has: tungsten, Haskell.\n" in weak
+    translated = agent.text("search_docs", query="kann man mit einem Wombat eine Datenbank in der Schule sichern")
+    assert "Note: a weak match" in translated
+    assert "no passage has" not in translated, "words of another language stand in no passage"
 
 
 def test_a_section_that_goes_on_elsewhere_says_where(agent: Agent) -> None:

@@ -107,6 +107,42 @@ def test_imports_of_modules_that_the_project_should_have_count_as_unresolved(pro
     assert (counts.external_imports, counts.unresolved_imports) == (3, 3)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import api.gone",
+        "import api.gone as g",
+        "from api import gone",
+        "from api.gone import x",
+        "from api import b, gone",
+    ],
+)
+@pytest.mark.parametrize("package", ['"""A package."""\n', ""])
+def test_the_import_of_a_module_that_was_deleted_is_unresolved(
+    project: SmallProject, statement: str, package: str
+) -> None:
+    project.write({"api/gone.py": "x = 1\n", "api/b.py": "y = 1\n", "main.py": f"{statement}\n"})
+    if package:
+        project.write({"api/__init__.py": package})
+    assert project.graph().reader.counts().unresolved_imports == 0
+    project.write({"api/gone.py": ""})
+    assert project.graph().reader.counts().unresolved_imports == 1
+    project.write({"api/gone.py": "x = 2\n"})
+    assert project.graph().reader.counts().unresolved_imports == 0
+
+
+def test_a_name_that_a_package_may_get_at_run_time_is_not_unresolved(project: SmallProject) -> None:
+    project.write(
+        {
+            "lazy/__init__.py": "def __getattr__(name):\n    return 1\n",
+            "starred/__init__.py": "from numpy import *\n",
+            "plain/__init__.py": "x = 1\n",
+            "main.py": "from lazy import a\nfrom starred import b\nfrom plain import x\nfrom plain import __doc__\n",
+        }
+    )
+    assert project.graph().reader.counts().unresolved_imports == 0
+
+
 def test_a_moved_module_that_comes_back_is_used_for_certain(project: SmallProject) -> None:
     project.write({"api/coupons.py": MOVED, "a.py": "from api.vouchers import apply_voucher\n\napply_voucher(1)\n"})
     assert len(possible(project)) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +11,9 @@ from deltos.domains.graph.cycles import components, find_cycles
 from deltos.domains.graph.page import BudgetedLines
 from deltos.domains.graph.render import render_cycles
 from deltos.store.graph import ImportRow
+
+if TYPE_CHECKING:
+    from tests.domains.graph.small_project import SmallProject
 
 
 def imports(*arrows: str) -> list[ImportRow]:
@@ -31,6 +36,29 @@ def test_a_rust_module_and_its_own_submodules_are_no_cycle() -> None:
     assert find_cycles(imports(*inside, *folder)) == []
     (component,) = find_cycles(imports(*inside, *folder, "src/c/d.rs src/a/b.rs", "src/a/b.rs src/c/d.rs"))
     assert component.cycle == ("src/a/b.rs", "src/c/d.rs")
+
+
+def test_a_package_and_submodules_that_take_each_other_from_it_are_no_cycle(project: SmallProject) -> None:
+    project.write(
+        {
+            "shop/__init__.py": "from . import basket\n",
+            "shop/basket.py": "from . import pricing\n",
+            "shop/pricing.py": "from shop import rounding\n",
+            "shop/rounding.py": "UNIT = 1\n",
+        }
+    )
+    assert find_cycles(project.graph().reader.imports()) == []
+    project.write({"shop/__init__.py": "from . import basket\n\nRATE = 2\n"})
+    project.write({"shop/pricing.py": "from . import RATE\n", "shop/rounding.py": "from . import basket\n"})
+    (component,) = find_cycles(project.graph().reader.imports())
+    assert component.cycle == ("shop/__init__.py", "shop/basket.py", "shop/pricing.py")
+
+
+def test_submodules_that_import_each_other_from_their_package_are_a_cycle(project: SmallProject) -> None:
+    project.write({"shop/__init__.py": "from . import a, b\n"})
+    project.write({"shop/a.py": "from . import b\n", "shop/b.py": "from . import a\n"})
+    (component,) = find_cycles(project.graph().reader.imports())
+    assert component.cycle == ("shop/a.py", "shop/b.py")
 
 
 def test_one_shortest_cycle_stands_for_a_component() -> None:

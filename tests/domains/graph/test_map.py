@@ -51,6 +51,17 @@ def test_without_a_symbol_context_is_the_map_of_the_project(desk: Desk, symbol: 
     assert "showing" not in text
 
 
+def test_a_map_has_every_module_where_all_of_them_fit(project: SmallProject) -> None:
+    names = ["basket", "coupon", "mail", "order", "pricing", "report", "stock", "till", "zone"]
+    files = {f"shop/{name}.py": f'"""The {name}."""\n\n\ndef {name}_main():\n    return 1\n' for name in names}
+    desk = tools_of(project.write({**files, "shop/__init__.py": '"""The shop."""\n'}))
+    text = desk.call("get_context").text
+    assert text.startswith("map of project: 10 files (python 10)")
+    assert "shop/ 10 — The shop.\n" in text
+    assert all(f"\n {name}.py — The {name}. [{name}_main:4]" in text for name in names)
+    assert "\n __init__.py\n" in text
+
+
 def test_the_map_of_a_folder_begins_with_its_own_modules(desk: Desk) -> None:
     text = desk.call("get_context", symbol="src/shop").text
     assert text.startswith("map of src/shop/: 5 files (python 5) — What is sold, and how.\n")
@@ -86,8 +97,9 @@ def test_a_map_that_does_not_fit_says_how_much_it_shows_and_how_to_go_deeper(tmp
     shown = text.count(".py — Part")
     assert text.splitlines()[0] == f"showing {shown}/240 modules (ask for a folder, such as pkg0)"
     assert all(f"pkg{n}/ 20" in text for n in range(12))
+    assert "\n and 12 more modules: mod16.py, mod17.py, mod18.py" in text
     assert estimate_tokens(text) <= 600
-    assert "mod19.py" not in text
+    assert "mod19.py — " not in text
     assert estimate_tokens(inside) <= 600
     assert inside.startswith("map of pkg3/: 20 files (python 20)\n")
     assert inside.count(".py — Part") == 20

@@ -84,3 +84,50 @@ def test_candidates_of_the_same_name_are_told_apart_by_their_places(project: Sma
     desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
     text = desk.call("get_context", symbol="Axios.request").text
     assert "Ask again with the place, such as " in text
+
+
+ALIASES = {
+    "shop/__init__.py": "from .basket import (\n    Basket as Cart,\n    Item as Thing,\n)\n",
+    "shop/basket.py": "class Basket:\n    def add(self):\n        pass\n\n\nclass Item:\n    pass\n",
+    "shop/public.py": "from shop import Cart as Trolley\n",
+    "main.py": "from shop import Cart\nfrom shop.basket import Item as Cart_item\n\ncart = Cart()\n",
+    "web/index.ts": "export { Page as Sheet } from './page'\n",
+    "web/page.ts": "export class Page {}\n",
+    "crate/src/lib.rs": "pub mod task;\npub use task::spawn as start;\n",
+    "crate/src/task.rs": "pub fn spawn() {}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place", "note"),
+    [
+        ("Cart", "shop/basket.py:1", "Cart is Basket shop/basket.py:1, re-exported as Cart in shop/__init__.py:2."),
+        ("Thing", "shop/basket.py:6", "Thing is Item shop/basket.py:6, re-exported as Thing in shop/__init__.py:3."),
+        ("Trolley", "shop/basket.py:1", "Trolley is Basket shop/basket.py:1, imported as Trolley in shop/public.py:1."),
+        ("shop.Cart", "shop/basket.py:1", "shop/__init__.py re-exports Basket as Cart"),
+        ("Cart.add", "shop/basket.py:2", "Cart has it from Basket shop/basket.py:1"),
+        ("Sheet", "web/page.ts:1", "Sheet is Page web/page.ts:1, re-exported as Sheet in web/index.ts:1."),
+        (
+            "start",
+            "crate/src/task.rs:1",
+            "start is spawn crate/src/task.rs:1, re-exported as start in crate/src/lib.rs:2",
+        ),
+    ],
+)
+def test_a_name_that_an_import_gives_leads_to_the_definition(
+    project: SmallProject, symbol: str, place: str, note: str
+) -> None:
+    project.write(ALIASES).index()
+    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    for tool in ("find_symbol", "find_references", "get_context", "get_impact"):
+        text = desk.call(tool, symbol=symbol).text
+        assert f" {place}-" in text, tool
+        assert note in text, tool
+
+
+def test_a_definition_comes_before_what_an_import_gives_its_name_to(project: SmallProject) -> None:
+    project.write({**ALIASES, "other.py": "class Cart:\n    pass\n"}).index()
+    desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+    text = desk.call("find_symbol", symbol="Cart").text
+    assert "def Cart other.py:1-2" in text
+    assert "Basket" not in text

@@ -85,3 +85,41 @@ def test_where_git_cannot_be_asked_the_commits_of_the_file_are_named(
     monkeypatch.setenv("PATH", "")
     found = commits_of_lines(store.history, root, "a.py", LineRange(1, 2), limit=2)
     assert (found.of_file, [row.subject for row in found.commits]) == (True, ["below", "moved"])
+
+
+def function(name: str, lines: int = 8) -> str:
+    return "".join([f"def {name}():\n", *(f"    {name}_{number}()\n" for number in range(lines))])
+
+
+def told_of(tmp_path: Path, root: Path, path: str, lines: tuple[int, int]) -> list[str]:
+    """The commits of lines, without those of the whole file."""
+    with opened(tmp_path / "home", root) as store:
+        read_history(store, root)
+        found = commits_of_lines(store.history, root, path, LineRange(*lines), limit=5)
+    assert not found.of_file
+    return [row.subject for row in found.commits]
+
+
+def test_a_file_that_took_over_the_former_name_is_another_one(tmp_path: Path) -> None:
+    root = begin(tmp_path / "shop")
+    one, two = function("one"), function("two")
+    commit(root, "first", {"old.py": one + two})
+    git(root, "mv", "old.py", "a.py")
+    commit(root, "moved", day=1)
+    commit(root, "another old one", {"old.py": "x = 1\n" * 12}, day=2)
+    commit(root, "both", {"old.py": "x = 1\n" * 4 + "y = 2\n" * 4 + "x = 1\n" * 4, "a.py": one + two + "z()\n"}, day=3)
+    assert told_of(tmp_path, root, "a.py", (1, 9)) == ["first"]
+    assert told_of(tmp_path, root, "a.py", (19, 19)) == ["both"]
+
+
+def test_lines_that_moved_with_their_file_while_others_were_edited_are_left_alone(tmp_path: Path) -> None:
+    root = begin(tmp_path / "shop")
+    one, two = function("one"), function("two")
+    commit(root, "first", {"old.py": one + two})
+    commit(root, "inside", {"old.py": one + two.replace("two_3", "three")}, day=1)
+    git(root, "mv", "old.py", "a.py")
+    commit(root, "moved and edited", {"a.py": "import os\n" + one + two.replace("two_3", "three")}, day=2)
+    commit(root, "below", {"a.py": "import os\n" + one + two.replace("two_3", "three") + "z()\n"}, day=3)
+    assert told_of(tmp_path, root, "a.py", (2, 10)) == ["first"]
+    assert told_of(tmp_path, root, "a.py", (11, 19)) == ["inside", "first"]
+    assert told_of(tmp_path, root, "a.py", (1, 1)) == ["moved and edited"]

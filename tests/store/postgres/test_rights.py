@@ -316,3 +316,12 @@ def test_a_role_that_may_not_change_tables_says_who_may(team: Team) -> None:
     assert "db migrate" in told.value.hint
     with reading(team.role) as database, pytest.raises(StoreError, match="Only the owner"):
         database.rewrite(["observation"])
+
+
+def test_what_the_role_of_servers_may_not_do_names_whoever_may(team: Team) -> None:
+    with reading(team.role) as database, pytest.raises(StoreError) as told, database.write() as connection:
+        connection.cursor().copy("COPY project FROM STDIN").__enter__()
+    assert told.value.hint == "Set DELTOS_DATABASE to the address of the owner of the tables for this command."
+    with reading(team.role) as database, pytest.raises(StoreError) as told, database.write() as connection:
+        connection.execute("CREATE ROLE another")
+    assert "may make no roles" in told.value.hint

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_BODY_CHARACTERS = 700  # of a body that the author wrote; one that is made holds only what is required
 MAX_MADE_CHARACTERS = 6_000
 MAX_FORM_LEVELS = 6
+_SIGNS_IN_NAMES = str.maketrans("", "", "_- .")
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 _SET_BY_THE_BODY = frozenset(("content-type", "content-length", "authorization"))
 _WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
@@ -95,13 +96,19 @@ def _given(parameter: ApiParameter, sampler: Sampler) -> str:
     if kind_of_value(schema) == "array" and isinstance(schema.get("items"), dict):
         schema = sampler.merged(schema["items"]) if not isinstance(schema.get("example"), str) else schema
     for name in ("example", "x-example", "default", "const"):
-        if (text := _one_value(schema.get(name), schema, sampler)) != "":
+        if (text := _one_value(schema.get(name), schema, sampler)) != "" and not _is_placeholder(text):
             return text
     for name in ("examples", "enum"):
         values = schema.get(name)
         if isinstance(values, list) and values and (text := _one_value(values[0], schema, sampler)) != "":
-            return text
+            return "" if _is_placeholder(text) else text
     return ""
+
+
+def _is_placeholder(text: str) -> bool:
+    """Whether what an author gives is to be replaced by a value: `{{PAGE_ID}}`, `{id}`, `<id>`."""
+    inner = text[1:-1].translate(_SIGNS_IN_NAMES)
+    return text.startswith("{{") or ((text[:1], text[-1:]) in (("{", "}"), ("<", ">")) and inner.isalnum())
 
 
 def _one_value(value: Json, schema: dict[str, Json], sampler: Sampler) -> str:

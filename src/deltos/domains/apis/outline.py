@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from deltos.domains.apis.model import Json
 from deltos.domains.apis.prose import is_true, one_line
-from deltos.domains.apis.refs import MAX_HOPS, reference_name
+from deltos.domains.apis.refs import MAX_HOPS, names_type, reference_name
 
 Resolve = Callable[[str], Json]
 """The value at a reference; None when it leads nowhere."""
@@ -94,20 +94,30 @@ def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
     if not isinstance(schema, dict) or depth > _MAX_LABEL_DEPTH:
         return "any"
     if isinstance(target := schema.get("$ref"), str):
-        return _named(target, resolve)
+        return _named(target, resolve, depth)
     for name in ("oneOf", "anyOf"):
         if isinstance(options := schema.get(name), list) and options:
             labels = dict.fromkeys(label(option, resolve, depth + 1) for option in options[: MAX_ALTERNATIVES + 1])
             shown = list(labels)[:MAX_ALTERNATIVES]
             return " | ".join(shown) + (" | …" if len(options) > len(shown) and len(labels) > MAX_ALTERNATIVES else "")
     if isinstance(parts := schema.get("allOf"), list) and parts:
-        return " & ".join(label(part, resolve, depth + 1) for part in parts[:3])
+        return _together([label(part, resolve, depth + 1) for part in parts[:3]])
     return _plain_label(schema, resolve, depth)
 
 
-def _named(target: str, resolve: Resolve) -> str:
-    """The name of a type, with its values where it is one of a few."""
+def _together(labels: Sequence[str]) -> str:
+    """Types that hold at once: each once, and `object` only where nothing says more."""
+    telling = dict.fromkeys(each for each in labels if each not in ("any", "object"))
+    return " & ".join(telling) or ("object" if "object" in labels else "any")
+
+
+def _named(target: str, resolve: Resolve, depth: int) -> str:
+    """The name of a type, with its values where it is one of a few; what it is where it has no name."""
+    if not names_type(target):
+        return label(resolve(target), resolve, depth + 1)
     found = follow({"$ref": target}, resolve)
+    if found is None and target.partition("#")[0]:
+        return f"any (not read: {reference_name(target)})"
     values = found.get("enum") if isinstance(found, dict) else None
     name = reference_name(target)
     return f"{name} ({_enum(values)})" if isinstance(values, list) and values else name

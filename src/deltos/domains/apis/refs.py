@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 MAX_HOPS = 16  # references to references; a longer chain is taken for a cycle
 MAX_DOCUMENTS = 50_000  # as many as files of a folder are looked at; bytes and time are bounded where they are read
 MAX_NAMED = 3
+_TOKENS_OF_ENTRY = 3  # `#/definitions/Pet`
+_LISTS_OF_DEFINITIONS = frozenset(
+    "schemas definitions $defs responses parameters requestBodies headers messages types components".split()
+)
 _REFERENCE = re.compile(rb"""\$ref['"]?[ \t]*:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s'"#{}\[\],][^\s{}\[\],]*))""")
 _FOREIGN = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
 
@@ -137,6 +141,15 @@ def reference_name(target: str) -> str:
     """The short name of what a reference means: its last token."""
     name = target.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1] or target
     return unquote(name).replace("~1", "/").replace("~0", "~")
+
+
+def names_type(target: str) -> bool:
+    """Whether a reference means something that has a name: a whole document or an entry of a list of definitions.
+
+    Others point into the middle of something else, at `…/schema/allOf/0`, where a key or a number is no name.
+    """
+    tokens = target.rstrip("/").partition("#")[2].split("/")
+    return len(tokens) < _TOKENS_OF_ENTRY or tokens[-2] in _LISTS_OF_DEFINITIONS
 
 
 def _rebase(document: Json, path: str, root_name: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ from deltos.store.code import FileScope
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from deltos.domains.code.commits import SimilarCommits, Spoken
     from deltos.domains.code.near import ChunkSimilarities, NearFile
@@ -44,6 +44,8 @@ MATCH_TERMS_OF_ISSUE = 16  # the rarest words of an issue are often its reporter
 CHUNK_CANDIDATES = 150
 FILE_CANDIDATES = 60
 NAME_CANDIDATES = 200
+# Projects that are looked through for words; all of them are for what is near in meaning.
+MOST_BY_WORDS = 40
 # Files whose features are computed; a name may be defined in many files that score alike before that.
 KEPT_FILES = 20
 KEPT_FILES_FOR_NAME = 28
@@ -157,9 +159,12 @@ def gather(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> Gat
     found = Gathered(weights_across(corpora, query))
     selecting = _selection_terms(together, query)
     least_near = _least_near([corpus.evidence.near for corpus in corpora])
+    likeliest = _likeliest(corpora, query, found.weights)
     for number, corpus in enumerate(corpora):
-        scale = total_weight(query, corpus.statistics(query).frequencies, corpus.statistics(query).chunk_count)
-        here = _candidates(corpus.store, query, scope, selecting.within(corpus.statistics(query)), scale)
+        here: list[CandidateFile] = []
+        if number in likeliest:
+            scale = total_weight(query, corpus.statistics(query).frequencies, corpus.statistics(query).chunk_count)
+            here = _candidates(corpus.store, query, scope, selecting.within(corpus.statistics(query)), scale)
         near, similar = corpus.evidence.near, corpus.evidence.similar
         found.nearest += _join_near(corpus.store, query, scope, here, near, least_near) if near else []
         found.spoken.append(similar.spoken(found.weights, corpus.file_count()) if similar else {})
@@ -195,6 +200,22 @@ def described(
             _tell_history(here, corpus.evidence.history, gathered.spoken[number])
         texts[number] = _read_words(corpus, here)
     return candidates, describe(candidates, query, weights, texts)
+
+
+def is_narrowed(corpora: Sequence[Corpus], query: CodeQuery) -> bool:
+    """Whether words are looked for in some of the projects only."""
+    return len(corpora) > MOST_BY_WORDS and not query.names
+
+
+def _likeliest(corpora: Sequence[Corpus], query: CodeQuery, weights: Weights) -> Collection[int]:
+    """The positions of the projects that are looked through for the words of a question: of many, those that have most
+    of them somewhere, as no file of another one could have as many. A name is looked for in all."""
+    if not is_narrowed(corpora, query):
+        return range(len(corpora))
+    shares = [
+        sum(weights.by_term.get(term, 0.0) for term in corpus.statistics(query).frequencies) for corpus in corpora
+    ]
+    return set(sorted(range(len(corpora)), key=lambda number: -shares[number])[:MOST_BY_WORDS])
 
 
 def _least_near(similarities: Sequence[ChunkSimilarities | None]) -> float:

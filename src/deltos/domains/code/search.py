@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.choose import Ranked, chosen_chunks, lines_held
 from deltos.domains.code.excerpt import definition_asked
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import KEPT_FILES, NAME_CANDIDATES, Corpus, Evidence, chunks_like, described, gather
+from deltos.domains.code.match import (
+    KEPT_FILES,
+    MOST_BY_WORDS,
+    NAME_CANDIDATES,
+    Corpus,
+    Evidence,
+    chunks_like,
+    described,
+    gather,
+    is_narrowed,
+)
 from deltos.domains.code.mentioned import judge_by_issue, located
 from deltos.domains.code.message import (
     Message,
@@ -320,12 +330,15 @@ class CodeSearch:
         if query.in_english:
             notes = (*notes, f"Read in English as: {query.in_english[:_TRANSLATION_CHARACTERS]}")
         corpora = self._corpora(query)
+        if is_narrowed(corpora, query):
+            some = f"{MOST_BY_WORDS} of {len(corpora)} projects that have most of them"
+            notes = (*notes, f"Note: words were looked for in the {some}; name a project to search it whole.")
         ranked, is_least = self._worth_showing(query, scope, corpora)
         chosen = self._files_first(chosen_chunks(corpora, ranked, query), query, scope)
         hits, gone = self._read(chosen, query, limit=limit)
         if not hits:
             searched = sum(project.store.code.file_count(scope) for project in self._projects)
-            if not searched:
+            if not searched and all(project.store.facts().is_complete for project in self._projects):
                 notes = (*notes, self._why_empty(scope))
             return CodeAnswer(
                 query,
@@ -485,18 +498,16 @@ class CodeSearch:
         scanned = _Scanned()
         unshown = 0
         for number, project in enumerate(self._projects):
-            report = ScanReport()
-            ids = {path: file_id for file_id, path in project.store.code.paths(scope)}
-            scanned.known += len(ids)
-            among = ids
-            if len(self._projects) > 1 and words:
-                held = _files_with(project.store.code, words, scope)
-                among = ids if held is None else {path: each for path, each in ids.items() if each in held}
-            if not among:
+            report, code = ScanReport(), project.store.code
+            scanned.known += (known := code.file_count(scope))
+            held = _files_with(code, words, scope) if len(self._projects) > 1 and words else None
+            if not known or held == set():
                 continue
+            ids = {path: file_id for file_id, path in code.paths(scope)}
+            among = ids if held is None else {path: each for path, each in ids.items() if each in held}
             order = sorted(among, key=lambda path: (*_exact_order(path), path))
             for matches in scan(project.root, order, finder, report, project.store):
-                chunks = project.store.code.chunks_of_file(ids[matches.path])
+                chunks = code.chunks_of_file(ids[matches.path])
                 lines = lines_held(chunks, matches.lines, one_per_chunk=not every_line)
                 unshown += len(matches.lines) - len(lines) if every_line else 0
                 scanned.files += [_MatchedFile(number, ids[matches.path], matches.path, lines)] if lines else []
@@ -504,9 +515,7 @@ class CodeSearch:
             if not report.complete:
                 scanned.is_stopped = True
                 where = f" of {project.name}" if project.name else ""
-                scanned.notes.append(
-                    f"Note: stopped after {report.files}/{len(ids)} files{where}; narrow by directory."
-                )
+                scanned.notes.append(f"Note: stopped after {report.files}/{known} files{where}; narrow by directory.")
         if unshown:
             more = counted(unshown, "more matching line")
             scanned.notes.append(f"Note: {more} not shown: blank, or written after the file was indexed.")

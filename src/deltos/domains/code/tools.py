@@ -43,17 +43,28 @@ _CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chun
 
 
 Uses = Callable[["ProjectIndex", str, int], str]
+AliasNote = Callable[["ProjectIndex", str], str]
 
 
 def _no_uses(_index: ProjectIndex, _path: str, _line: int) -> str:
     return ""
 
 
+def _no_alias(_index: ProjectIndex, _name: str) -> str:
+    return ""
+
+
 def code_tools(
-    projects: Projects, *, token_budget: int, by_meaning: bool = True, uses: Uses = _no_uses
+    projects: Projects,
+    *,
+    token_budget: int,
+    by_meaning: bool = True,
+    uses: Uses = _no_uses,
+    alias: AliasNote = _no_alias,
 ) -> tuple[Tool, ...]:
-    """The tools of the code toolset, bound to the projects they work on; `uses` tells how much a definition is used."""
-    tools = _CodeTools(projects, token_budget, by_meaning=by_meaning, uses=uses)
+    """The tools of the code toolset, bound to the projects they work on; `uses` tells how much a definition is used,
+    `alias` what a name means that only imports give."""
+    tools = _CodeTools(projects, token_budget, by_meaning=by_meaning, uses=uses, alias=alias)
     return (
         _index_repository(tools.index_repository),
         _search_code(tools.search_code),
@@ -112,9 +123,12 @@ def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
 
 
 class _CodeTools:
-    def __init__(self, projects: Projects, token_budget: int, *, by_meaning: bool, uses: Uses) -> None:
+    def __init__(
+        self, projects: Projects, token_budget: int, *, by_meaning: bool, uses: Uses, alias: AliasNote
+    ) -> None:
         self._projects = projects
         self._uses = uses
+        self._alias = alias
         self._by_meaning = by_meaning
         self._token_budget = token_budget
 
@@ -169,7 +183,7 @@ class _CodeTools:
             with index.store.code.snapshot():
                 answer = search.search(call.text("query"), scope, limit=call.number("limit"))
                 if index.store.facts().is_complete:  # until then uses are not counted to the end
-                    answer = self._with_uses(index, answer)
+                    answer = self._with_graph(index, answer)
             return answer.with_notes(freshness.notes_about("code"))
 
         return render_hits(
@@ -195,7 +209,7 @@ class _CodeTools:
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
         first = answer.hits[0] if answer.hits else None
         if first is not None and ready[first.repository].store.facts().is_complete:
-            answer = self._with_uses(ready[first.repository], answer)
+            answer = self._with_graph(ready[first.repository], answer)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
             query=call.text("query"),
@@ -208,9 +222,12 @@ class _CodeTools:
             roots={name: index.project.root for name, index in ready.items()},
         )
 
-    def _with_uses(self, index: ProjectIndex, answer: CodeAnswer) -> CodeAnswer:
-        """The answer to a name, with how much its definition is used."""
+    def _with_graph(self, index: ProjectIndex, answer: CodeAnswer) -> CodeAnswer:
+        """The answer to a name, with how much its definition is used, or what an import gives the name to."""
         first = answer.hits[0] if answer.hits else None
+        is_name = answer.query.kind == "symbol"
+        if is_name and (alias := self._alias(index, answer.query.text)):
+            return answer.with_notes((f"{alias}.",))
         if first is None or not answer.is_definition or not first.head_line:
             return answer
         used = self._uses(index, first.path, first.head_line)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MOST_TERMS = 12
+# Of so many words at most a question is a term or a name, of so many at least a sentence; between them, partly.
+FEW_WORDS, WORDS_OF_SENTENCE = 4, 8
 COMMON_SHARE = 0.3  # terms of more chunks than this would make nearly everything a candidate
 
 
@@ -29,6 +31,7 @@ class WeightedQuery:
     plain: frozenset[str]
     total: float  # the weight of all words together
     unknown: float = 0.0  # the weight of words that nothing has
+    as_sentence: float = 0.0  # 0 for a few words, as an index has them, 1 for a sentence
 
 
 def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
@@ -41,7 +44,13 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
         plain=frozenset(word.lower() for word in plain_words(query)),
         total=sum(weights.values()) or 1.0,
         unknown=idf(0, chunks) * sum(term not in frequencies for term in terms),
+        as_sentence=_as_sentence(len(query.split())),
     )
+
+
+def _as_sentence(words: int) -> float:
+    """How much a question of so many words is told as a sentence."""
+    return min(1.0, max(0.0, (words - FEW_WORDS) / (WORDS_OF_SENTENCE - FEW_WORDS)))
 
 
 def asked_terms(words: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Order candidates for a question: what each has in common with it, weighed by what was learned elsewhere.
 
-Knows words and facts of candidates, never storage. The weights in weights.json come from benchmarks/docs_train.py.
+Knows words and facts of candidates, never storage. The weights in weights.json come from benchmarks/docs_train.py: one
+set for a few words, where headings and anchors tell most, and one for sentences, where meaning does.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.docs.query import WeightedQuery
+    from deltos.ranking import LinearRanker
     from deltos.store.documents import CandidateChunk
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+WEIGHTS = ("few_words", "sentence")
+ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")  # benchmarks/docs_confidence.py
 _K1 = 1.2  # BM25's usual value
 # Where the best candidate lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.5
@@ -81,12 +85,13 @@ class DocsFeatures(NamedTuple):
 
 class RankedChunk(NamedTuple):
     """A candidate with its score and how sure it is that it answers; `is_near` when it shares no word with the
-    question."""
+    question. `chance` is how often such a passage answers where as many questions have an answer as have none."""
 
     score: float
     candidate: CandidateChunk
     confidence: float
     is_near: bool
+    chance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,25 @@ def order(
     similarities: ChunkSimilarities | None = None,
 ) -> list[RankedChunk]:
     """The candidates with their scores, best first; by words alone where their similarities are not known."""
+    rows = described(asked, candidates, page_scores, similarities)
+    ranker = ranker_for(asked)
+    known = known_share(asked, candidates)
+    cosines = similarities.cosines if similarities else [None] * len(candidates)
+    ranked = [
+        _ranked(ranker, candidate, row, _Evidence(known, cosine, asked.as_sentence))
+        for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
+    ]
+    ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
+    return _section_before_opening(ranked, ranker)
+
+
+def described(
+    asked: WeightedQuery,
+    candidates: Sequence[CandidateChunk],
+    page_scores: Mapping[int, float],
+    similarities: ChunkSimilarities | None,
+) -> list[DocsFeatures]:
+    """The features of all candidates, in their order."""
     best_page = max(page_scores.values(), default=1.0)
     unknown = [0.0] * len(candidates)
     similar = similarities or ChunkSimilarities(unknown, unknown)
@@ -112,13 +136,18 @@ def order(
         for candidate, meaning in zip(candidates, similar.standardised, strict=True)
     ]
     lacking = _lacking(asked, rows)
-    nearness = [lacking * max(0.0, cosine) for cosine in similar.cosines]
-    ranked = list(map(_ranked, candidates, rows, nearness))
-    ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
-    return _section_before_opening(ranked)
+    return [
+        row._replace(near_alone=lacking * max(0.0, cosine)) for row, cosine in zip(rows, similar.cosines, strict=True)
+    ]
 
 
-def _section_before_opening(ranked: list[RankedChunk]) -> list[RankedChunk]:
+def ranker_for(asked: WeightedQuery) -> LinearRanker:
+    """What weighs the features of candidates for a question."""
+    few_words, sentence = (load_ranker(WEIGHTS_FILE, DocsFeatures._fields, which) for which in WEIGHTS)
+    return few_words.towards(sentence, asked.as_sentence)
+
+
+def _section_before_opening(ranked: list[RankedChunk], ranker: LinearRanker) -> list[RankedChunk]:
     """What speaks for the opening of a page helps to find the page; of the first page, the section that answers leads.
 
     It does where the opening is ahead by no more than that it is the opening.
@@ -126,7 +155,6 @@ def _section_before_opening(ranked: list[RankedChunk]) -> list[RankedChunk]:
     if not ranked or ranked[0].candidate.position:
         return ranked
     opening, *others = ranked
-    ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
     least = opening.score - ranker.weights[DocsFeatures._fields.index("first")]
     for at, each in enumerate(others):
         if each.score <= least:
@@ -137,14 +165,51 @@ def _section_before_opening(ranked: list[RankedChunk]) -> list[RankedChunk]:
     return ranked
 
 
-def _ranked(candidate: CandidateChunk, by_words: DocsFeatures, nearness: float) -> RankedChunk:
-    ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
+def known_share(asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
+    """How much of the question the sources that are asked have words for."""
+    absent = sum(asked.weights[word] for word in absent_terms(asked, candidates))
+    known = (asked.total if asked.weights else 0.0) - absent
+    return known / (known + absent + asked.unknown) if known > 0 else 0.0
+
+
+def absent_terms(asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> set[str]:
+    """The words of the question that other sources have and none of the candidates, which are of those asked."""
+    absent = set(asked.weights)
+    for each in candidates:
+        if not absent:
+            break
+        fields = (each.body_words, each.heading_words, each.trail_words, each.anchor_words, each.link_words)
+        absent.difference_update(*(field.split() for field in fields))
+    return absent
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What tells whether a candidate answers, besides its words: how much of the question is known at all, its cosine
+    similarity where that is known, and how much the question is a sentence."""
+
+    known_share: float
+    cosine: float | None
+    as_sentence: float
+
+    def chance(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
+        """How likely the candidate answers; by words alone where its meaning is not known."""
+        if self.cosine is None:
+            return ranker.confidence(by_words) * self.known_share
+        row = (by_words, self.known_share, self.cosine, found.covered_with_trail, self.as_sentence, 1.0)
+        told = load_ranker(WEIGHTS_FILE, ANSWER_FEATURES, "answers").score(row)
+        return 1 / (1 + math.exp(-told))
+
+
+def _ranked(ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _Evidence) -> RankedChunk:
+    by_words = ranker.score(found._replace(near_alone=0.0))
     return RankedChunk(
-        ranker.score(by_words._replace(near_alone=nearness)),
+        ranker.score(found),
         candidate,
         # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
-        confidence=max(ranker.confidence(ranker.score(by_words)), nearness),
-        is_near=not (by_words.covered_with_trail or by_words.covered_by_anchors or by_words.links),
+        confidence=max(ranker.confidence(by_words), found.near_alone),
+        is_near=not (found.covered_with_trail or found.covered_by_anchors or found.links),
+        chance=evidence.chance(ranker, by_words, found),
     )
 
 

@@ -10,14 +10,14 @@ from deltos.domains.docs.chunk import JOINED_HEADING
 from deltos.domains.docs.model import Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
-from deltos.domains.docs.rank import ChunkSimilarities, order
+from deltos.domains.docs.rank import ChunkSimilarities, absent_terms, order
 from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import BEHIND_NOTE
 from deltos.text.english import in_english, own_words_count, telling_words
-from deltos.text.words import asked_words, documentation_question, shared_words
+from deltos.text.words import asked_words, documentation_question, plain_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -35,13 +35,16 @@ MOST_CANDIDATES = 300
 TYPED_CANDIDATES = 3_000
 # Candidates by meaning alone: a passage in other words shares no term with the question.
 NEAREST_CHUNKS = 60
+# For these where some sources alone are asked, more and more; the last takes some 100 ms.
+LOOKED_THROUGH_CHUNKS = (1_000, 4_000, 20_000)
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
 COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
 COUNTED_CANDIDATES = 100
-# Below, the best passage rarely answers: of 45 questions to two handbooks, 19 of the 20 without an answer are below it,
-# and none of the 25 that have one.
+# Below, the best passage rarely answers (benchmarks/docs_confidence.py), and neither does the best part of an API.
+WEAK_CHANCE = 0.3
 WEAK_CONFIDENCE = 0.4
 _NAMES_SHOWN = 3
+_SIGNS_AROUND_WORDS = ".,:;!?()[]{}\"'`"
 # Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
 _BARE = 3.0
 
@@ -73,17 +76,21 @@ class DocsResults:
     total: int = 0
     total_is_least: bool = False
     confidence: float = 1.0  # that one of them answers
+    is_weak: bool = False  # perhaps none does
     left_out: tuple[str, ...] = ()  # the names of sources that are asked only by these
+    absent: tuple[str, ...] = ()  # words of the question that none of the sources has
 
     @property
     def full_note(self) -> str:
         """The note, and where none of the passages is likely to answer, that, and what was not asked."""
-        if self.passages and self.confidence >= WEAK_CONFIDENCE:
+        if self.passages and not self.is_weak:
             return self.note
         lines = [self.note]
         if self.passages:
             sure = f"confidence {self.confidence:.2f} of 1"
             lines.append(f"Note: a weak match: {sure}, perhaps nothing here answers. Try other words or a name.")
+            if self.absent:
+                lines.append(f"Note: no passage has: {', '.join(self.absent[:_NAMES_SHOWN])}.")
         if self.left_out:
             more = " …" if len(self.left_out) > _NAMES_SHOWN else ""
             names = f"{', '.join(self.left_out[:_NAMES_SHOWN])}{more}"
@@ -136,15 +143,27 @@ class DocsSearch:
             found = self.candidates(question.query, ids, question.types)
             if question.version and not sources and not self.apis_of(question):
                 raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
-            documentation = self._documentation(question, found)
+            ranked = _ordered(found)[:COUNTED_CANDIDATES]
+            documentation = self._documentation(question, found, ranked)
             every = merge(documentation, descriptions)
             passages = self._with_what_follows(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
             note = "\n".join(filter(None, (*freshness, self._note(question, found, sources))))
-            confidence = _surest(documentation[: question.limit], descriptions[: question.limit], found.asked)
-            left_out = () if question.source else self._names(question.without)
-            return DocsResults(passages, searched, note, len(every), is_least, confidence, left_out)
+            chance = _chance_of(documentation[: question.limit], ranked)
+            confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
+            is_weak = chance < WEAK_CHANCE and confidence < WEAK_CONFIDENCE
+            return DocsResults(
+                passages,
+                searched,
+                note,
+                len(every),
+                is_least,
+                max(chance, confidence),
+                is_weak,
+                left_out=() if question.source else self._names(question.without),
+                absent=_absent_words(question.query, found) if is_weak and not descriptions else (),
+            )
 
     def _names(self, source_ids: Collection[str]) -> tuple[str, ...]:
         return tuple(source.name for source in self._library.sources() if source.id in source_ids)
@@ -170,8 +189,8 @@ class DocsSearch:
                 return []
             raise
 
-    def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
-        ranked = {each.candidate.chunk_id: each for each in _ordered(found)[:COUNTED_CANDIDATES]}
+    def _documentation(self, question: DocsRequest, found: Candidates, best: Sequence[RankedChunk]) -> list[Passage]:
+        ranked = {each.candidate.chunk_id: each for each in best}
         shown = self._store.chunks(list(ranked))
         wanted = set(documentation_question(question.query).split())
         texts: dict[str, Passage] = {}
@@ -214,6 +233,10 @@ class DocsSearch:
             return None
         return self._with_what_follows([_passage(shown[0], 1.0, 1.0)])[0]
 
+    def texts(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
+        """What passages say, by the numbers in their ids."""
+        return self._store.chunks(chunk_ids)
+
     def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
         """Candidates for a query, best first."""
         return _ordered(self.candidates(query, source_ids))
@@ -235,7 +258,7 @@ class DocsSearch:
         similarities, note = self._similarities(Spoken(query, asked_words(query))) if source_ids else (None, "")
         if similarities:
             known = {candidate.chunk_id for candidate in candidates}
-            new = [chunk_id for chunk_id in similarities.near(NEAREST_CHUNKS) if chunk_id not in known]
+            new = [chunk_id for chunk_id in self._nearest(similarities, source_ids) if chunk_id not in known]
             candidates += _of_types(self._store.candidates_with(new, source_ids), types)
         if types and len(matching) == limit and len(candidates) < MOST_CANDIDATES:
             looked_at = f"Of these types, only what is among the {limit:,} best matches was found."
@@ -247,6 +270,19 @@ class DocsSearch:
             similarities=_of_candidates(similarities, candidates) if similarities and candidates else None,
             note=note,
         )
+
+    def _nearest(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
+        """The chunks of some sources that are nearest to a question. Where those of other sources are among the nearest
+        of all, more are looked through: one source of a large library may have none of these."""
+        nearest = similarities.near(NEAREST_CHUNKS)
+        if len(self._store.visible(nearest, source_ids)) == len(nearest):
+            return nearest
+        for most in LOOKED_THROUGH_CHUNKS:
+            among = similarities.nearest(most, at_least=0.0)
+            nearest = similarities.among(self._store.visible(among, source_ids)).near(NEAREST_CHUNKS)
+            if len(nearest) == NEAREST_CHUNKS or len(among) < most:
+                break
+        return nearest
 
     def _as_pages_are(self, query: str) -> str:
         """A question of another language in English, and in its own words where pages are of that language; elsewhere
@@ -331,13 +367,21 @@ def _is_same_section(first: ShownChunk, second: ShownChunk) -> bool:
     return (first.source_id, first.url, first.section) == (second.source_id, second.url, second.section)
 
 
-def _surest(documentation: Sequence[Passage], descriptions: Sequence[Passage], asked: WeightedQuery) -> float:
-    """How likely one of some passages answers. Those of documentation share no more with a question than it has words
-    that any of them knows; whether a part of an API has all of its words is in its own confidence."""
-    known = asked.total if asked.weights else 0.0
-    share = known / (known + asked.unknown) if asked.unknown else 1.0
-    documented = max((passage.confidence for passage in documentation), default=0.0) * share
-    return max(documented, max((passage.confidence for passage in descriptions), default=0.0))
+def _chance_of(documentation: Sequence[Passage], ranked: Sequence[RankedChunk]) -> float:
+    """How likely one of some passages answers."""
+    chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
+    return max((chances.get(passage.id, 0.0) for passage in documentation), default=0.0)
+
+
+def _absent_words(query: str, found: Candidates) -> tuple[str, ...]:
+    """The words of a question that none of the sources that are asked has, as they were typed; none of a question that
+    was read in another language."""
+    terms = asked_terms(documentation_question(query))
+    missing = absent_terms(found.asked, found.candidates) | (set(terms) - found.asked.weights.keys())
+    words = dict.fromkeys(word.strip(_SIGNS_AROUND_WORDS) for word in query.split())
+    parts = {word: set(documentation_question(word).split()) & set(terms) for word in words}
+    is_as_typed = found.asked.plain.issuperset(word.lower() for word in plain_words(query))
+    return tuple(word for word, of_word in parts.items() if is_as_typed and of_word and of_word <= missing)
 
 
 def _ordered(found: Candidates) -> list[RankedChunk]:

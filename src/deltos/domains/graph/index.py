@@ -50,7 +50,7 @@ class GraphIndexer:
 
     name = "graph"
     reads_generated = True
-    version = 17
+    version = 18
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""

@@ -3,6 +3,7 @@ themselves and their most used symbols, folders with counts; breadth first."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -30,7 +31,9 @@ _MOST_USED = 3_000  # symbols, most used first
 _KEY_SYMBOLS = 4
 _SENTENCE_CHARACTERS = 110
 _TOP_MODULES = 60  # of the folder that was asked about
-_MODULES = 8  # of each folder below it
+_MODULES = 8  # of each folder below it, where not all fit
+_NAMED_MODULES = 8  # of those that a folder has besides
+_MOST_WHOLE = 100  # modules of a folder that may be told all
 _MOST_FOLDERS = 30
 _MOST_BLOCKS = 80  # more do not fit
 _KEPT_SHARE = 2 / 3  # of the modules that stay when key symbols of others need room
@@ -85,6 +88,7 @@ class _Mapper:
         self._modules_in: dict[str, list[str]] = {}
         self._sentences: dict[str, str] = {}
         self._borrowed: dict[str, str] = {}  # of modules that say nothing: what a definition says
+        self._is_whole = False  # every module has its line
 
     def render(self, page: BudgetedLines) -> Answer:
         """The folders, nearest first; the modules of those that are most used; their key symbols as far as they fit."""
@@ -93,6 +97,7 @@ class _Mapper:
             folders, key=lambda folder: (folder.path != self._top, _is_aside(folder.path), -self._own_use(folder))
         )
         total = sum(len(self._modules(folder)) for folder in order)
+        self._is_whole = total <= _MOST_WHOLE and len(order) <= _MOST_BLOCKS
         order = order[:_MOST_BLOCKS]
         read_me = [path for path in self._tree[self._top].files if _name(path).lower() in _READ_ME]
         self._read([*read_me, *(path for folder in order for path in self._shown_modules(folder))])
@@ -107,12 +112,17 @@ class _Mapper:
             return [*skeleton, *(piece for folder in order for piece in self._block(folder, with_symbols))]
 
         best = pieces(frozenset())
-        told = page.fitting(header, best)
+        told = least = page.fitting(header, best)
+        if told < len(best):
+            self._is_whole = False
+            best = pieces(frozenset())
+            told = page.fitting(header, best)
+            least = math.ceil(told * _KEPT_SHARE)
         with_symbols = self._most_used(order)
         # Symbols where there is room for them: of the most used modules, half of those at each further try.
         while with_symbols:
             tried = pieces(frozenset(with_symbols))
-            if page.fitting(header, tried) >= told * _KEPT_SHARE:
+            if page.fitting(header, tried) >= least:
                 best = tried
                 break
             with_symbols = with_symbols[: len(with_symbols) // 2]
@@ -158,7 +168,8 @@ class _Mapper:
         return sum(self._use[path] for path in folder.files)
 
     def _shown_modules(self, folder: _Folder) -> list[str]:
-        return self._modules(folder)[: _TOP_MODULES if folder.path == self._top else _MODULES]
+        modules = self._modules(folder)
+        return modules if self._is_whole else modules[: _TOP_MODULES if folder.path == self._top else _MODULES]
 
     def _modules(self, folder: _Folder) -> list[str]:
         """The source files of a folder, most used first, tests last."""
@@ -200,13 +211,13 @@ class _Mapper:
         heading = f"{folder.path}/\n" if folder.path != self._top else ""
         said = 0  # modules that the line about their folder has told already
         for path in shown:
-            if self._is_said(path, about):
+            if self._is_said(path, about) and not self._is_whole:
                 said += 1
                 continue
             yield Piece(f"{heading} {self._module(path, path in with_symbols)}", 1 + said)
             heading, said = "", 0
         others = Counter(name for path in folder.files if (name := self._languages[path]) in NOT_CODE)
-        rest = [f"and {counted(len(modules) - len(shown), 'more module')}"] if len(modules) > len(shown) else []
+        rest = [_others(modules[len(shown) :])] if len(modules) > len(shown) else []
         rest += [f"not code: {_told(others)}"] if others and not heading else []
         if rest or said:
             yield Piece(f"{heading} {'; '.join(rest)}" if rest else f"{folder.path}/", said)
@@ -217,6 +228,8 @@ class _Mapper:
 
     def _module(self, path: str, has_symbols: bool) -> str:
         sentence = self._sentences.get(path) or self._borrowed.get(path)
+        if _speaks(path) and sentence == self._about(path.rpartition("/")[0]):
+            sentence = ""  # the line of its folder tells it
         text = f"{_name(path)} — {sentence}" if sentence else _name(path)
         key = [f"{row.label}:{row.line}" for row in self._outermost(path)[:_KEY_SYMBOLS]] if has_symbols else []
         return f"{text} [{', '.join(key)}]" if key else text
@@ -231,6 +244,12 @@ class _Mapper:
         every = [path for folder in folders for path in self._shown_modules(folder)]
         told = [path for path in every if self._key[path]]
         return sorted(told, key=lambda path: (bool(self._sentences.get(path)), -self._use[path]))
+
+
+def _others(paths: Sequence[str]) -> str:
+    """How many modules a folder has besides, and the names of the first."""
+    names = ", ".join(map(_name, paths[:_NAMED_MODULES]))
+    return f"and {counted(len(paths), 'more module')}: {names}{' …' if len(paths) > _NAMED_MODULES else ''}"
 
 
 def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, page: BudgetedLines) -> Answer:

@@ -1,11 +1,12 @@
-"""Definitions under names that they are not defined by: `flask.url_for`, which flask re-exports, and `Flask.route`,
-which Flask inherits. Says through what they are reached."""
+"""Definitions under names that they are not defined by: `flask.url_for`, which flask re-exports, `Flask.route`,
+which Flask inherits, and `Cart`, which an import gives to Basket. Says through what they are reached."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.aliases import aliases_of, imported_as
 from deltos.domains.graph.declared.facts import SourceInterface
 from deltos.domains.graph.facts import StoredFacts
 from deltos.domains.graph.query import ends_with, is_called, module_name
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deltos.domains.graph.source import Source
+    from deltos.store.code import Code
     from deltos.store.graph import Graph, ReferenceRow
     from deltos.store.symbols import Symbol
 
@@ -26,24 +28,29 @@ _MOST_STEPS = 8  # prefixes that are looked at, and modules that one re-exports 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Definitions, and the type or module through which a dotted name means them."""
+    """Definitions, and the type, module or import through which a name means them."""
 
     symbols: tuple[Symbol, ...] = ()
     through: str = ""
 
 
 class ReachedNames:
-    """Finds what a dotted name means that no definition has."""
+    """Finds what a name means that no definition has."""
 
-    def __init__(self, reader: Graph, source: Source) -> None:
+    def __init__(self, reader: Graph, code: Code, source: Source) -> None:
         self._reader = reader
+        self._code = code
         self._source = source
         self._facts = StoredFacts(reader.facts(), reader.languages())
+        self._aliases: dict[str, Reached] = {}
 
     def find(self, name: str) -> Reached:
-        """What is meant: a member of a base of the type before the last dot, or what a module re-exports."""
+        """What is meant: a member of a base of the type before the last dot, or what a module re-exports; by a plain
+        name what imports give that name to."""
         owner, _, last = name.rpartition(".")
-        if not owner or owner.count(".") > _MOST_STEPS:
+        if not owner:
+            return self._given(last)
+        if owner.count(".") > _MOST_STEPS:
             return Reached()
         return self._exported(owner, last) or self._inherited(owner, last) or Reached()
 
@@ -56,14 +63,19 @@ class ReachedNames:
                     found.setdefault(row.name, row)
         return found
 
+    def _given(self, name: str) -> Reached:
+        if name not in self._aliases:
+            found = aliases_of(name, self._reader, self._code, self._source)
+            through = "; ".join(alias.note for alias in found)
+            self._aliases[name] = Reached(tuple(alias.symbol for alias in found), through)
+        return self._aliases[name]
+
     # --- inheritance
 
     def _types(self, name: str) -> list[Symbol]:
         rows = self._reader.symbols_named(name.rpartition(".")[2])
         found = [row for row in rows if row.kind in _TYPES and is_called(row, name)]
-        if found or "." not in name:
-            return found
-        return [row for row in self.find(name).symbols if row.kind in _TYPES]
+        return found or [row for row in self.find(name).symbols if row.kind in _TYPES]
 
     def _inherited(self, owner: str, last: str) -> Reached | None:
         named = self._reader.symbols_named(last)
@@ -102,7 +114,9 @@ class ReachedNames:
     def _exported(self, owner: str, last: str) -> Reached | None:
         for path in self._modules(owner):
             if found := self._brought(path, last):
-                return Reached(tuple(found), f"{path} brings it in")
+                renamed = [row.label for row in found if row.name != last]
+                how = f"re-exports {', '.join(renamed)} as {last}" if renamed else "brings it in"
+                return Reached(tuple(found), f"{path} {how}")
         return None
 
     def _modules(self, name: str) -> list[str]:
@@ -116,9 +130,9 @@ class ReachedNames:
         while pending and len(seen) <= _MOST_STEPS:
             node_id = self._reader.module_node(current := pending.pop(0))
             rows = self._reader.outgoing(current, [node_id]) if node_id is not None else []
-            targets = [row.target_id for row in rows if row.kind == "import" and row.certain]
-            found = [row for row in self._reader.symbols(targets).values() if row.name == name]
-            if found:
+            imports = [row for row in rows if row.kind == "import" and row.certain]
+            symbols = self._reader.symbols(row.target_id for row in imports).values()
+            if found := [row for row in symbols if row.name == name] or self._renamed(current, imports, name):
                 return found
             for file in [path for path in self._taken_whole(rows) if path not in seen]:
                 if found := [row for row in self._reader.symbols_in(file) if row.key == name]:
@@ -126,6 +140,12 @@ class ReachedNames:
                 seen.add(file)
                 pending.append(file)
         return []
+
+    def _renamed(self, path: str, imports: Sequence[ReferenceRow], name: str) -> list[Symbol]:
+        """What the imports of a file give a name to."""
+        texts = self._source.lines((path, row.line) for row in imports)
+        lines = {line: text for (_, line), text in texts.items()}
+        return [symbol for _, symbol in imported_as(name, imports, lines, self._reader)]
 
     def _taken_whole(self, rows: Sequence[ReferenceRow]) -> list[str]:
         """The files of which an import takes all: `from .task import *`, `pub use task::*`."""

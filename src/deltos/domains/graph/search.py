@@ -247,7 +247,11 @@ class GraphSearch:
             matches = pattern_matcher(query.text)
             return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
         if query.form == "name":
-            return self.reader.symbols_named(query.text) or self.reader.symbols_named(query.text, any_case=True)
+            return (
+                self.reader.symbols_named(query.text)
+                or list(self._reached_names.find(query.text).symbols)
+                or self.reader.symbols_named(query.text, any_case=True)
+            )
         candidates = self.reader.symbols_named(query.last)
         named = [row for row in candidates if is_called(row, query.text)]
         parts = query.text.split(".")
@@ -258,16 +262,18 @@ class GraphSearch:
 
     @cached_property
     def _reached_names(self) -> ReachedNames:
-        return ReachedNames(self.reader, self.source)
+        return ReachedNames(self.reader, self._code, self.source)
 
     @_reading_one_state
     def note_on(self, symbol: str) -> str:
-        """Through what a dotted name means something that is defined elsewhere, or that a plain one is found in other
-        case only; empty where it is defined as it is written."""
+        """Through what a name means something that is defined elsewhere or by another name, or that a plain one is
+        found in other case only; empty where it is defined as it is written."""
         if not symbol.strip() or self._place(symbol) is not None:
             return ""
         query = parse_query(symbol)
         if query.form == "name":
+            if note := self.alias_note(symbol):
+                return f"Note: {note}."
             is_written = bool(self.reader.symbols_named(query.text))
             rows = () if is_written else self.reader.symbols_named(query.text, any_case=True)
             return case_note(symbol, [row.name for row in rows])
@@ -277,6 +283,15 @@ class GraphSearch:
             return ""
         through = self._reached_names.find(query.text).through
         return f"Note: {symbol.strip()} is defined elsewhere: {through}." if through else ""
+
+    @_reading_one_state
+    def alias_note(self, symbol: str) -> str:
+        """What a plain name means that nothing is defined by and that imports give to something; else empty."""
+        query = parse_query(symbol) if symbol.strip() else None
+        if query is None or query.form != "name" or self.reader.symbols_named(query.text):
+            return ""
+        through = self._reached_names.find(query.text).through
+        return f"{query.text} is {through}" if through else ""
 
     def _not_found(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
         if _is_file_name(symbol):

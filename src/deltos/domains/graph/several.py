@@ -28,6 +28,7 @@ from deltos.workspace.selection import Left, left_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from deltos.domains.graph.across import Crossings, Crossroads
     from deltos.domains.graph.model import Surroundings
@@ -50,6 +51,7 @@ class OpenedProject:
     """A project's graph, brought up to date for one call; `notes` are what a reader should know of it."""
 
     name: str
+    root: Path
     search: GraphSearch
     store: ProjectStore
     workers: Workers | None
@@ -108,7 +110,8 @@ class SeveralGraphs:
             where = counted(len({name for name, _ in rows}), "project")
             return f"{counted(len(rows), 'definition')} of '{symbol}' in {where}"
 
-        page = self._page(notes=self._notes([number for number, _ in every]))
+        numbers = [number for number, _ in every]
+        page = self._page(notes=(*self._alias_notes(symbol, numbers), *self._notes(numbers)))
         return page.widest(
             header,
             lambda width: [Piece(f"[{name}] {definition_line(row, characters=width)}") for name, row in listed],
@@ -358,10 +361,12 @@ class SeveralGraphs:
         every = _as_written(every, lambda meant: meant.target.first, symbol)
         counts = self._counts(every)
         every.sort(key=lambda meant: -counts[meant])
+        every, doubles = self._each_place_once(every)
         if len(every) > 1 and not is_pattern(symbol) and len({bare_key(each.target.name) for each in every}) > 1:
             return self._candidates(symbol, every, counts)
         shown, rest = every[:_MOST_ANSWERED], every[_MOST_ANSWERED:]
-        head = self._notes({meant.project for meant in shown})
+        answering = {meant.project for meant in shown}
+        head = (*doubles, *self._alias_notes(symbol, answering), *self._notes(answering))
         if note := case_note(symbol, [meant.target.first.name for meant in every]):
             head = (note, *head)
         if len(every) > 1:
@@ -379,6 +384,19 @@ class SeveralGraphs:
                 texts.append(answer.text)
                 truncated, original = truncated or answer.truncated, original + answer.original_characters
         return Answer("\n".join([*head, *texts, *([last] if last else [])]), None, truncated, original)
+
+    def _each_place_once(self, every: Sequence[_Meant]) -> tuple[list[_Meant], tuple[str, ...]]:
+        """Definitions without those that stand in two projects, of which one lies inside the other: the one that most
+        refer to is kept, and a note says whose it is."""
+        kept: dict[tuple[Path, int, str], _Meant] = {}
+        inside: dict[tuple[str, str], None] = {}
+        for meant in every:
+            opened, first = self._projects[meant.project], meant.target.first
+            known = kept.setdefault((opened.root / first.path, first.line, first.kind), meant)
+            if known is not meant:
+                inside.setdefault((opened.name, self._projects[known.project].name))
+        notes = (f"Note: [{one}] and [{other}] share files: told of [{other}]." for one, other in inside)
+        return [*kept.values()], tuple(notes)
 
     def _own_and_elsewhere(
         self,
@@ -472,6 +490,11 @@ class SeveralGraphs:
 
     def _page(self, notes: Sequence[str] = ()) -> BudgetedLines:
         return BudgetedLines(token_budget=self._token_budget, notes=notes)
+
+    def _alias_notes(self, symbol: str, numbers: Iterable[int]) -> tuple[str, ...]:
+        """What a name means in projects whose imports give it to something."""
+        asked = [(self._projects[number].name, self._projects[number].search.alias_note(symbol)) for number in numbers]
+        return tuple(f"[{name}] Note: {note}." for name, note in asked if note)
 
     def _notes(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """What a reader should know of the projects that answer, and which do not."""

@@ -171,6 +171,7 @@ class _GraphTools:
         projects = [
             OpenedProject(
                 each.name,
+                each.index.project.root,
                 GraphSearch(each.index.store, each.index.project.root),
                 each.index.store,
                 each.index.workers,

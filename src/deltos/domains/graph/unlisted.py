@@ -65,7 +65,7 @@ def compare_with_text(
     """
     if not _is_told_by_text(symbol):
         return COMPLETE
-    spans = _spans_with(symbol.name, code)
+    spans = spans_with(symbol.name, code)
     if spans is None:
         is_unindexed = len(symbol.name) == 1  # a single letter is no word of the index
         return COMPLETE if is_unindexed or "." in symbol.key else TextComparison(is_done=False)
@@ -93,7 +93,7 @@ def lines_with(name: str, code: Code, source: Source) -> list[tuple[str, int]]:
     """The lines of code that have a name which nothing defines; none where they are too many."""
     deadline = time.monotonic() + _MOST_SECONDS
     found: list[tuple[str, int]] = []
-    for path, spans in sorted((_spans_with(name, code) or {}).items()):
+    for path, spans in sorted((spans_with(name, code) or {}).items()):
         language = detect(path)
         if language is None or not is_resolved(path) or time.monotonic() > deadline:
             continue
@@ -103,7 +103,7 @@ def lines_with(name: str, code: Code, source: Source) -> list[tuple[str, int]]:
     return found
 
 
-def _spans_with(name: str, code: Code) -> dict[str, list[tuple[int, int]]] | None:
+def spans_with(name: str, code: Code) -> dict[str, list[tuple[int, int]]] | None:
     """The chunks that may have a name, as first and last lines by path; None where they are too many."""
     terms = shared_words().of(name).split()
     matches = code.match_chunks([terms[-1]], [], FileScope(), limit=_MOST_CHUNKS + 1) if terms else []

@@ -82,6 +82,15 @@ class PostgresPassages:
         with self.database.snapshot():
             return self._candidates(list(chunk_ids), self._numbers(source_ids))
 
+    def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
+        with self.database.snapshot():
+            numbers = set(self._numbers(source_ids))
+            owners = [owner for owner in owners_of(chunk_ids) if owner in numbers]
+            rows = self.database.query(
+                f"SELECT c.id FROM {_JOINED} AND c.id = ANY(%s) AND {VISIBLE}", (owners, owners, list(chunk_ids))
+            )
+        return {chunk_id for (chunk_id,) in rows}
+
     def _candidates(self, chunk_ids: Sequence[int], numbers: Sequence[int]) -> list[CandidateChunk]:
         owners = [owner for owner in owners_of(chunk_ids) if owner in set(numbers)]
         rows = self.database.query(_CANDIDATE, (owners, owners, list(chunk_ids)))

@@ -30,6 +30,7 @@ _REFUSED: Mapping[str, str] = {
     "28": "Check the user and the password in DELTOS_DATABASE.",
     "3D000": "Create the database, or name another one in DELTOS_DATABASE.",
 }
+_AS_OWNER = "Set DELTOS_DATABASE to the address of the owner of the tables for this command."
 _LOST = ("08", "57P")
 WHEN_GONE = "Is its server running, and can it be reached from here? What was being written is not kept."
 
@@ -48,12 +49,23 @@ class NamedErrors:
             raise translated(exc, self._place) from exc
 
 
+def _hint_of_missing_right(text: str) -> str:
+    """What the user lacks, where the server's words tell it."""
+    if "create role" in text or "CREATEROLE" in text:
+        return "Its user may make no roles: have one who may make it (CREATE ROLE name LOGIN), then run this again."
+    if "permission denied for schema" in text:
+        return "Give the role its rights as the owner of the tables: deltos db init --role NAME."
+    return ""
+
+
 def translated(exc: psycopg.Error, place: str) -> StoreError:
     """Our error for one of psycopg's; its text names hosts and users, never a password."""
     code, text = exc.sqlstate or "", _first_line(exc)
     if hint := _hint(_BUSY, code) or _hint_of_fullness(text):
         return StoreBusy(f"{place} is busy ({text})", hint=hint)
-    if hint := _hint(_UNWRITABLE, code):
+    if "row-level security" in text and "COPY" in text:
+        return StoreUnwritable(f"{place} takes no copies from a role of servers", hint=_AS_OWNER)
+    if hint := (_hint_of_missing_right(text) if code == "42501" else "") or _hint(_UNWRITABLE, code):
         return StoreUnwritable(f"Cannot write to {place} ({text})", hint=hint)
     if hint := _hint(_REFUSED, code) or _hint_of_refusal(text):
         return StoreError(f"{place} refuses us ({text})", hint=hint)

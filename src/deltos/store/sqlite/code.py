@@ -108,6 +108,19 @@ class ReadingsFile:
             raise
 
 
+def _chunk_total(connection: sqlite3.Connection) -> int:
+    total: int = connection.execute("SELECT chunks FROM chunk_total").fetchone()[0]
+    return total
+
+
+_COUNT_FILES = "SELECT COUNT(*) FROM file WHERE NOT generated"
+
+
+def _file_count(connection: sqlite3.Connection) -> int:
+    count: int = connection.execute(_COUNT_FILES).fetchone()[0]
+    return count
+
+
 class SqliteCode:
     """Implements `store.code.Code`."""
 
@@ -125,8 +138,7 @@ class SqliteCode:
         """Nothing to do: there are no round trips."""
 
     def chunk_count(self) -> int:
-        count: int = self._database.read().execute("SELECT chunks FROM chunk_total").fetchone()[0]
-        return count
+        return self._database.remembered("chunk_total", _chunk_total)
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         if vocabulary := self._vocabulary.of_question():
@@ -283,8 +295,9 @@ class SqliteCode:
 
     def file_count(self, scope: FileScope) -> int:
         condition, values = _condition(scope)
-        where = f"AND {condition}" if condition else ""
-        sql = f"SELECT COUNT(*) FROM file WHERE NOT generated {where}"
+        if not condition:
+            return self._database.remembered("file_count", _file_count)
+        sql = f"{_COUNT_FILES} AND {condition}"
         count: int = self._database.read().execute(sql, values).fetchone()[0]
         return count
 

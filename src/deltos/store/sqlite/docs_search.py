@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk
@@ -80,6 +81,15 @@ class SqlitePassages:
             (*chunk_ids, *values),
         )
         return [CandidateChunk(*row) for row in rows]
+
+    def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
+        condition, values = visible_sources(source_ids)
+        rows = self.database.read().execute(
+            "SELECT c.id FROM json_each(?) given JOIN docs_chunk c ON c.id = given.value"
+            f" JOIN docs_page p ON p.id = c.page_id JOIN docs_source s ON s.id = p.source_id WHERE {condition}",
+            (json.dumps(list(chunk_ids)), *values),
+        )
+        return {chunk_id for (chunk_id,) in rows}
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
         if not words:

@@ -198,6 +198,23 @@ def test_imports_know_when_they_take_effect() -> None:
     assert imports == (Import(2, "b.py", "runtime"), Import(4, "c.py", "type"), Import(6, "d.py", "deferred"))
 
 
+def test_a_module_that_takes_modules_beside_it_from_its_package_needs_them_alone() -> None:
+    files = {
+        "pkg/__init__.py": "from . import a\nVERSION = 1\n",
+        "pkg/a.py": "from . import b\nfrom pkg import c, sub\n",
+        "pkg/b.py": "from . import c, VERSION\n",
+        "pkg/c.py": "",
+        "pkg/sub/__init__.py": "from .. import c as other\n",
+        "outside.py": "from pkg import c\n",
+    }
+    found = {path: {each.target_path for each in row.imports} for path, row in Sources(files).resolve().items()}
+    assert found["pkg/__init__.py"] == {"pkg/a.py"}
+    assert found["pkg/a.py"] == {"pkg/b.py", "pkg/c.py", "pkg/sub/__init__.py"}
+    assert found["pkg/b.py"] == {"pkg/__init__.py", "pkg/c.py"}
+    assert found["pkg/sub/__init__.py"] == {"pkg/c.py"}
+    assert found["outside.py"] == {"pkg/__init__.py", "pkg/c.py"}
+
+
 def test_imports_are_counted_as_external_or_unresolved() -> None:
     resolution = Sources({"a.py": "import os, json\nfrom typing import Any\nfrom .missing import x\n"}).resolve()[
         "a.py"

@@ -34,6 +34,15 @@ class ModuleInfo:
         self.variables: dict[str, VariableInfo] = {}
         self._interface = interface
 
+    @property
+    def is_package(self) -> bool:
+        """Whether it is the `__init__` of a folder."""
+        return self.path.endswith(("__init__.py", "__init__.pyi"))
+
+    def is_below(self, folder: str) -> bool:
+        """Whether its file is in a folder or below; the empty path is the project."""
+        return not folder or self.path.startswith(f"{folder}/")
+
     def class_of(self, key: str) -> ClassInfo | None:
         """The class with a key; None when the key is no class."""
         found = self.classes.get(key)

@@ -9,7 +9,7 @@ from deltos.domains.graph.model import Import
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import element_of
 from deltos.domains.graph.python.edges import FoundEdges, first_of_each
-from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, VariableInfo
+from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, NamespaceFolder, VariableInfo
 from deltos.domains.graph.python.evaluate import Evaluator, Narrowing, entered, instances_of, unpacked
 from deltos.domains.graph.python.fixtures import visible_fixtures
 from deltos.domains.graph.python.frames import Frame, Frames, merged
@@ -27,7 +27,7 @@ from deltos.domains.graph.python.nodes import (
 from deltos.domains.graph.python.types import UNKNOWN, Known, Types, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
 
     from deltos.domains.graph.model import ImportMode
     from deltos.domains.graph.python.entities import Entity, FunctionInfo
@@ -152,23 +152,44 @@ class Flow:
     # --- imports
 
     def _import(self, node: nodes.ImportModule) -> None:
-        self._import_modules(node, self._inference.names.imported(node.module, 0, self._module))
+        modules = self._inference.names.imported(node.module, 0, self._module)
+        self._import_modules(node, modules, modules)
         top = node.alias or node.module.partition(".")[0]
         if top in self._frames.frame.local:
             bound = self._inference.names.imported(node.module if node.alias else top, 0, self._module)
             self._frames.frame.bind(top, self._inference.types_of(bound))
 
     def _from_import(self, node: nodes.FromImport) -> None:
-        modules = self._inference.names.imported(node.module, node.level, self._module)
-        self._import_modules(node, modules)
+        names = self._inference.names
+        modules = names.imported(node.module, node.level, self._module)
+        found = {
+            imported: names.imported_name(node.module, node.level, imported.name, self._module)
+            for imported in node.names
+            if imported.name != "*"
+        }
+        needed = [each for each in modules if not self._takes_submodules_alone(each, node, found)]
+        self._import_modules(node, modules, needed)
         if not modules:
             self.unresolved_imports += 1
-        for imported in node.names:
-            if imported.name != "*":
-                self._import_name(node, imported, modules)
+        for imported, entities in found.items():
+            self._import_name(imported, entities, modules)
+            self.unresolved_imports += any(names.surely_lacks(each, imported.name) for each in modules)
 
-    def _import_name(self, node: nodes.FromImport, imported: nodes.ImportedName, modules: tuple[Entity, ...]) -> None:
-        entities = self._inference.names.imported_name(node.module, node.level, imported.name, self._module)
+    def _takes_submodules_alone(
+        self, package: Entity, node: nodes.FromImport, found: Mapping[nodes.ImportedName, tuple[Entity, ...]]
+    ) -> bool:
+        """Whether a module takes nothing from its own package but modules beside it: `from . import sub` waits for
+        `sub`, not for what the package itself has yet to run."""
+        if type(package) is not ModuleInfo or not package.is_package or not self._module.is_below(package.package):
+            return False
+        return len(found) == len(node.names) and all(
+            entities and all(_is_submodule(entity, package, imported.name) for entity in entities)
+            for imported, entities in found.items()
+        )
+
+    def _import_name(
+        self, imported: nodes.ImportedName, entities: tuple[Entity, ...], modules: tuple[Entity, ...]
+    ) -> None:
         self.edges.note(imported.line, imported.name, entities, "import")
         for entity in entities:
             if type(entity) is ModuleInfo and entity not in modules:
@@ -179,13 +200,16 @@ class Flow:
             if len(entities) == 1:
                 self._frames.frame.defined.setdefault(bound, entities[0])
 
-    def _import_modules(self, node: nodes.ImportModule | nodes.FromImport, modules: tuple[Entity, ...]) -> None:
+    def _import_modules(
+        self, node: nodes.ImportModule | nodes.FromImport, modules: tuple[Entity, ...], needed: Collection[Entity]
+    ) -> None:
+        """Note the modules that a statement names; those that are `needed` have to be run before it."""
         for entity in modules:
             if type(entity) is External:
                 self.unresolved_imports += entity.is_missing
                 self.external_imports += not entity.is_missing
                 continue
-            if type(entity) is ModuleInfo:
+            if type(entity) is ModuleInfo and entity in needed:
                 self.imports[Import(node.line, entity.path, self._mode())] = None
             self.edges.note(node.line, node.module, (entity,), "import")
 
@@ -394,3 +418,11 @@ class Flow:
         nodes.FromImport: _from_import, nodes.Stop: _stop, nodes.Raise: _raise, nodes.Assert: _assert,
         nodes.Match: _match,
     }  # fmt: skip
+
+
+def _is_submodule(entity: Entity, package: ModuleInfo, name: str) -> bool:
+    """Whether something is the module or the folder that a package has under a name."""
+    stem = f"{package.package}/{name}" if package.package else name
+    if type(entity) is NamespaceFolder:
+        return entity.folder == stem
+    return type(entity) is ModuleInfo and entity.path.rpartition(".")[0] in (stem, f"{stem}/__init__")

@@ -108,6 +108,19 @@ class Names:
                     found.append(origin.member(name))
         return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
+    def surely_lacks(self, origin: Entity, name: str) -> bool:
+        """Whether a package or a plain folder has neither the name nor a module of it, and gets none at run time: the
+        module is gone."""
+        if type(origin) is NamespaceFolder:
+            return not self.module_entities(f"{origin.folder}/{name}")
+        if type(origin) is not ModuleInfo or not origin.is_package:
+            return False
+        if name.startswith("__") or not origin.bindings.keys().isdisjoint((name, "__getattr__")):
+            return False
+        return not self.name_in(origin, name, imported=True) and all(
+            type(each) is ModuleInfo for star, level in origin.stars for each in self.imported(star, level, origin)
+        )
+
     def exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
         """The names that `from module import *` brings."""
         return self.memo.recall(("exported", module), self._exported, module)
@@ -144,7 +157,7 @@ class Names:
                     found = self.name_in(other, name, imported=True)
                     if found:
                         return found
-        if module.path.endswith(("__init__.py", "__init__.pyi")):
+        if module.is_package:
             return self.module_entities(f"{module.package}/{name}" if module.package else name)
         return ()
 

@@ -1,13 +1,14 @@
-"""Learn how the encoder should read observations: a low-rank change of its matrices (LoRA), and its head.
+"""Learn how the encoder should read one kind of text: a low-rank change of its matrices (LoRA), and its head.
 
-    python -m training.memory_adapter PAIRS.npz src/deltos/embed/model OUT.npz [--rank N] [--rounds N]
+    python -m training.adapter PAIRS.npz src/deltos/embed/model OUT.npz [--rank N] [--rounds N] [--rate R]
 
-PAIRS.npz is what memory_pairs.py wrote. A question must find the observations that answer it among all of its project
-and of two others; what nearly answers counts neither way. The weeks of `HELD_OUT` and one project in twelve are only
-measured on: how often an observation that answers is first, among three and among ten of its project, by cosine
-similarity alone. OUT.npz goes to src/deltos/embed/model/memory/adapter.npz.
+PAIRS.npz is what memory_pairs.py (observations) or docs_pairs.py (passages of documentation) wrote. A question must
+find the texts that answer it among all of its project and of two others; what nearly answers counts neither way.
+Projects that have a name in `groups` are only measured on: how often a text that answers is first, among three and
+among ten of its project, by cosine similarity (with that of the sums of words where the file has them). OUT.npz goes
+to adapter.npz in the folder of the model for that kind of text.
 
-Needs PyTorch; a minute of a large GPU.
+Needs PyTorch; a minute or two of a large GPU.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import json
 import math
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-HELD_OUT = ("week seventh", "week thirteenth", "week fourteenth")
-HELD_OUT_OF_TWELVE = 5
 MATRICES = ("qkv", "out", "up", "down")
 RANK, ROUNDS = 8, 8
 RATE, HEAD_RATE, WARM_UP_STEPS = 1e-3, 5e-4, 20
@@ -37,7 +40,7 @@ _BATCH = 2_048
 class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
     """The encoder of the wheel, as src/deltos/embed/transformer.py computes it, with an adapter for each matrix."""
 
-    def __init__(self, folder: Path, rank: int) -> None:
+    def __init__(self, folder: Path, rank: int, places: np.ndarray | None = None) -> None:
         super().__init__()
         about = json.loads((folder / "encoder/model.json").read_text("utf-8"))
         self.layers, self.heads, self.epsilon = about["layers"], about["attention_heads"], about["epsilon"]
@@ -47,6 +50,10 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
                 for name in arrays.files
                 if not name.endswith(".scales")
             }
+        self.own_places = len(self.weights["places"])
+        if places is not None:
+            further = self._as_tensor(places[self.own_places :], None)
+            self.weights["places"] = torch.cat([self.weights["places"], further])
         rows, scales = np.load(folder / "encoder/pieces.npy"), np.load(folder / "encoder/piece_scales.npy")
         self.pieces = self._as_tensor(rows, scales[:, None])
         self.head = torch.nn.Parameter(self.weights["head.texts"].clone())
@@ -106,6 +113,8 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
     def write(self, path: Path) -> None:
         """What the product reads."""
         arrays = {"head.texts": self.head.detach()}
+        if len(self.weights["places"]) > self.own_places:
+            arrays["places"] = self.weights["places"]
         for name, values in self.adapter.items():
             layer, matrix, side = name.split("_")
             arrays[f"{layer}.{matrix}.lora_{side}"] = values.detach()
@@ -113,29 +122,32 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
 
 
 class Pairs:
-    """Questions and observations on the device."""
+    """Questions and texts on the device."""
 
     def __init__(self, path: Path) -> None:
         with np.load(path) as arrays:
-            self.names = [str(name) for name in arrays["projects"]]
+            groups = [str(name) for name in arrays["groups"]]
+            self.places = arrays.get("places")
             self.texts, self.questions, self.text_projects, self.projects, answers, nearly = (
                 torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
                 for name in ("texts", "questions", "text_projects", "question_projects", "answers", "nearly")
             )
+            self.text_words, self.question_words = (self._words(arrays, name) for name in ("text", "question"))
         self.answers, self.nearly = (self._marked(places) for places in (answers, nearly))
         self.nearly &= ~self.answers
-        held = [
-            place
-            for place, name in enumerate(self.names)
-            if name in HELD_OUT or (not name.startswith("week ") and place % 12 == HELD_OUT_OF_TWELVE)
-        ]
-        is_held = torch.isin(self.projects, torch.tensor(held, device=DEVICE))
-        is_week = torch.tensor([name.startswith("week ") for name in self.names], device=DEVICE)[self.projects]
-        self.learned = torch.nonzero(~is_held)[:, 0]
-        self.measured = {
-            "weeks": torch.nonzero(is_held & is_week)[:, 0],
-            "projects": torch.nonzero(is_held & ~is_week)[:, 0],
-        }
+        of_question = [groups[project] for project in self.projects.tolist()]
+        self.learned = self._places(of_question, "")
+        self.measured = {name: self._places(of_question, name) for name in dict.fromkeys(groups) if name}
+
+    @staticmethod
+    def _words(arrays: Mapping[str, np.ndarray], name: str) -> torch.Tensor:
+        """The sums of words that stand beside what is read; nothing where they are not to count."""
+        rows = arrays[f"{name}_words"] if f"{name}_words" in arrays else np.zeros((len(arrays[f"{name}s"]), 1))
+        return torch.from_numpy(rows.astype(np.float32)).to(DEVICE)
+
+    @staticmethod
+    def _places(groups: list[str], wanted: str) -> torch.Tensor:
+        return torch.tensor([place for place, name in enumerate(groups) if name == wanted], device=DEVICE)
 
     def _marked(self, places: torch.Tensor) -> torch.Tensor:
         marked = torch.zeros(len(self.questions), len(self.texts) + 1, dtype=torch.bool, device=DEVICE)
@@ -143,16 +155,16 @@ class Pairs:
 
     def shares(self, questions: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor) -> str:
         """How many have an answer first, among three, among ten of their project."""
-        scores = questions[asked] @ texts.T
+        scores = questions[asked] @ texts.T + self.question_words[asked] @ self.text_words.T
         scores = scores.masked_fill(self.text_projects[None] != self.projects[asked][:, None], _NEVER)
         best = scores.masked_fill(~self.answers[asked], _NEVER).max(1, keepdim=True).values
         before = (scores > best).sum(1)
         return " / ".join(f"{(before < most).float().mean().item():.3f}" for most in (1, 3, 10))
 
 
-def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int) -> None:
+def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = RATE) -> None:
     """So many rounds over all projects, a few of them at a time; the rates fall to nothing."""
-    rates = [([*encoder.adapter.values()], RATE), ([encoder.head], HEAD_RATE)]
+    rates = [([*encoder.adapter.values()], top_rate), ([encoder.head], HEAD_RATE)]
     optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.01)
     chosen = [each for _ in range(rounds) for each in _steps(pairs)]
     for step, (projects, asked) in enumerate(chosen):
@@ -188,15 +200,17 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--rank", type=int, default=RANK)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--rate", type=float, default=RATE)
     given = parser.parse_args()
     began = time.monotonic()
     torch.manual_seed(1)
-    pairs, encoder = Pairs(given.pairs), AdaptedEncoder(given.model, given.rank)
+    pairs = Pairs(given.pairs)
+    encoder = AdaptedEncoder(given.model, given.rank, pairs.places)
     print(
         f"{len(pairs.learned):,} questions to learn from", {name: len(asked) for name, asked in pairs.measured.items()}
     )
     for rounds in (0, given.rounds):
-        learn(encoder, pairs, rounds)
+        learn(encoder, pairs, rounds, given.rate)
         questions, texts = encoder.all(pairs.questions), encoder.all(pairs.texts)
         shares = {name: pairs.shares(questions, texts, asked) for name, asked in pairs.measured.items()}
         print(f"after {rounds} rounds, {time.monotonic() - began:.0f} s: {shares}", flush=True)

@@ -1,0 +1,120 @@
+"""How well `search_docs` knows that nothing answers: "a weak match" over answers, and over questions without one.
+
+    python -m benchmarks.docs_confidence --home HOME --sites FOLDER [--apart] [--fit]
+
+HOME is a data folder with the sites of `questions/docs_sites.json` as sources, all of whose passages are read (as
+`docs_train` leaves in home-open of its work folder), FOLDER has their files. Each question is asked of its own site and
+of another one, drawn by lot, that does not answer it. `--fit` prints the logistic regression that
+domains/docs/weights.json has its `answers` from: whether one of the first three passages answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from benchmarks.docs_questions import QUESTIONS, Question, questions_about, squashed
+from deltos.domains.docs.domain import Docs, open_docs
+from deltos.domains.docs.rank import ANSWER_FEATURES, described, known_share, order, ranker_for
+from deltos.domains.docs.search import WEAK_CHANCE
+from deltos.embed.reading import docs_reading_model
+from deltos.meaning import Meaning
+from deltos.open_stores import open_library
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Numbers: TypeAlias = "npt.NDArray[np.float64]"
+SHRINKAGE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question put to one site: what the first passage has, whether it answers, or one of three."""
+
+    is_own: bool
+    row: tuple[float, ...]
+    chance: float
+    first: bool
+    among_three: bool
+
+
+def ask(docs: Docs, question: Question, site: str, source_id: str) -> Asked | None:
+    """None where nothing is found at all."""
+    found = docs.search.candidates(question.query, [source_id])
+    if not found.candidates or found.similarities is None:
+        return None
+    ranked = order(found.asked, found.candidates, found.page_scores, found.similarities)[:3]
+    rows = described(found.asked, found.candidates, found.page_scores, found.similarities)
+    facts = zip(found.candidates, rows, found.similarities.cosines, strict=True)
+    row, cosine = next((row, cosine) for each, row, cosine in facts if each is ranked[0].candidate)
+    texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.candidate.chunk_id for each in ranked])}
+    right = [
+        site == question.site
+        and any(
+            each.candidate.url.endswith(f"/{target.path}")
+            and target.is_shown_by(squashed(texts[each.candidate.chunk_id]))
+            for target in question.targets
+        )
+        for each in ranked
+    ]
+    by_words = ranker_for(found.asked).score(row._replace(near_alone=0.0))
+    known = known_share(found.asked, found.candidates)
+    values = (by_words, known, cosine, row.covered_with_trail, found.asked.as_sentence, 1.0)
+    return Asked(site == question.site, values, ranked[0].chance, right[0], any(right))
+
+
+def fit(asked: list[Asked]) -> Numbers:
+    """Logistic regression by Newton's method, with shrinkage of all but the bias."""
+    rows, right = np.array([each.row for each in asked]), np.array([each.among_three for each in asked], float)
+    penalty = np.array([SHRINKAGE] * (len(ANSWER_FEATURES) - 1) + [0.0])
+    weights = np.zeros(len(ANSWER_FEATURES))
+    for _ in range(60):
+        likely = 1 / (1 + np.exp(-rows @ weights))
+        curvature = rows.T @ (rows * (likely * (1 - likely))[:, None]) + np.diag(penalty)
+        weights += np.linalg.solve(curvature, rows.T @ (right - likely) - penalty * weights)
+    return weights
+
+
+def main() -> None:
+    """Ask, and print how many are said to be weak."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--sites", type=Path, required=True)
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--fit", action="store_true")
+    given = parser.parse_args()
+    library = open_library(given.home)
+    meaning = Meaning(docs_reading_model(), library.vectors)
+    docs = open_docs(library, meaning=lambda: meaning)
+    ids = {source.name: source.id for source in docs.library.sources()}
+    every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
+    names = [name for name, site in every.items() if site["apart"] == given.apart]
+    chance = random.Random(1)
+    asked: list[Asked] = []
+    for question in questions_about(names, given.sites):
+        other = chance.choice([name for name in names if name != question.site])
+        made = (ask(docs, question, site, ids[site]) for site in (question.site, other))
+        asked += [each for each in made if each is not None]
+    print("| questions | n | a weak match |\n|---|--:|--:|")
+    groups = {
+        "the first passage answers": [each for each in asked if each.first],
+        "one of the first three answers": [each for each in asked if each.among_three],
+        "none of the first three answers": [each for each in asked if each.is_own and not each.among_three],
+        "asked of a site that does not answer": [each for each in asked if not each.is_own],
+    }
+    for name, group in groups.items():
+        share = np.mean([each.chance < WEAK_CHANCE for each in group])
+        print(f"| {name} | {len(group)} | {share:.3f} |")
+    if given.fit:
+        print({name: round(float(weight), 2) for name, weight in zip(ANSWER_FEATURES, fit(asked), strict=True)})
+
+
+if __name__ == "__main__":
+    main()
