@@ -362,7 +362,7 @@ def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: st
     ("question", "anchor"),
     [
         ("am I allowed to take some days off", "holidays"),
-        ("which account do I need before the first call", "signing-in"),
+        ("which account do I need to make requests", "signing-in"),
         ("how does the server know who is asking", "signing-in"),
         ("can we get yesterday's data back", "backups"),
         ("wie oft darf man in einer Minute aufrufen", "rate-limits"),
