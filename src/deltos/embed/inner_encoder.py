@@ -29,6 +29,7 @@ MOST_PIECES = 40  # of a question: the rest of a long one adds little, and the c
 MOST_TEXT_PIECES = 96
 _UNKNOWN_SHARE = 0.25  # of the pieces: beyond that it is another language
 _KEPT_QUESTIONS = 64
+_ORDINARY_PIECES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,13 @@ class InnerEncoder:
 def shared_encoder() -> InnerEncoder:
     """The encoder in the wheel, opened once per process."""
     return InnerEncoder.load()
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """The most frequent words of English: the encoder's vocabulary begins with them."""
+    pieces = (ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n", _ORDINARY_PIECES)[:_ORDINARY_PIECES]
+    return frozenset(piece for piece in pieces if piece.isalpha())
 
 
 @cache

@@ -95,6 +95,10 @@ class SharedApis:
         """Forget an API; says what was removed."""
         return f"Removed {', '.join(self.domains.apis.indexer.remove(name))}."
 
+    def named_in(self, question: str) -> tuple[str, ...]:
+        """The APIs that a question names."""
+        return self.domains.apis.library.named_in(question).names
+
     def brought_by(self, source_id: str) -> tuple[str, ...]:
         """The names of the APIs that a source of documentation brought."""
         return tuple(row.name for row in self.domains.apis.library.store.of_source(source_id))

@@ -63,6 +63,9 @@ class Descriptions:
             for name in found
         ][:limit]
 
+    def named_in(self, question: str) -> tuple[str, ...]:
+        return ()
+
     def freshen(self, api_name: str) -> tuple[str, ...]:
         return ()
 

@@ -48,8 +48,8 @@ class ApiSearcher:
         brief: bool = False,
         without: Sequence[int] = (),
     ) -> list[ApiHit]:
-        """The parts of one API, or of all but those `without`, that answer `query` best; an unknown `api_name` is an
-        error.
+        """The parts of one API, of those that `query` names, or of all but those `without`, that answer it best; an
+        unknown `api_name` is an error.
 
         Those that are `brief` are to choose among: the first with what a call needs, the others with what they take.
         """
@@ -57,10 +57,13 @@ class ApiSearcher:
         if types and not kinds:
             return []
         query = without_opening(in_english(query) or query)
+        naming = None if api_name else self._library.named_in(query)
+        query = naming.question if naming else query
         meaning = self._meaning()
         similarities = meaning.compare(query) if meaning else None
         with self._library.store.snapshot():
-            rows = self._library.group(api_name) if api_name else []
+            named = naming.names if naming else (api_name,)
+            rows = [row for name in named for row in self._library.group(name)]
             found = search_units(
                 self._library.store,
                 query,
@@ -69,7 +72,7 @@ class ApiSearcher:
                 limit=limit,
                 similarities=similarities,
                 model=api_reading_model() if meaning else None,
-                without=self._library.beside(rows) if len(rows) > 1 else (*self._library.hidden_ids(), *without),
+                without=(*(self._library.beside(rows) if len(rows) > 1 else self._library.hidden_ids()), *without),
             )
             shown = _Shown(self._library)
             if not brief:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,16 +11,20 @@ import msgspec
 
 from deltos.confinement import may_recall_all, may_show
 from deltos.domains.apis.model import Api, Json, Operation, Overview
+from deltos.domains.apis.naming import named_in
+from deltos.domains.apis.query import stems_of
 from deltos.domains.apis.source import is_address
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deltos.domains.apis.naming import Naming
     from deltos.domains.apis.outline import Resolve
     from deltos.store.apis import ApiDescriptions, ApiRow, UnitRow, UnreadRow
 
 NEAR_NAMES = 3
+_EQUAL_COLUMNS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
 _decode_overview = msgspec.json.Decoder(Overview).decode
@@ -78,6 +84,23 @@ class ApiLibrary:
             together = [row for row in rows if row.name.lower().startswith(f"{wanted.lower()}-")]
         return together or [self.row(name)]
 
+    def named_in(self, question: str) -> Naming:
+        """The APIs that a question names, and the question without that."""
+        rows = self.rows()
+        providers = Counter(_provider(row) for row in rows)
+        titles = {row.name: [_title_of(row.overview), row.source_name] for row in rows}
+        for row in rows:
+            if providers[_provider(row)] > 1:
+                titles[row.name].append(_provider(row))
+
+        def is_topic(name: str, words: Sequence[str]) -> bool:
+            own = [row.id for row in rows if row.name == name or _provider(row) == name.partition("-")[0]]
+            longest = tuple(stems_of(max(words, key=len)))
+            found = self.store.search(longest, _EQUAL_COLUMNS, api_id=None, kinds=("operation",), limit=1, without=own)
+            return bool(found)
+
+        return named_in(question, titles, is_topic)
+
     def beside(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
         """All other APIs, those included that this call may not be shown."""
         wanted = {row.id for row in rows}
@@ -103,6 +126,15 @@ class ApiLibrary:
         """The JSON that a schema, message or tag was stored with."""
         body = self.store.body(unit.id)
         return msgspec.json.decode(body) if body else None
+
+
+def _provider(row: ApiRow) -> str:
+    return row.name.partition("-")[0]
+
+
+@lru_cache(maxsize=2_000)
+def _title_of(overview: bytes) -> str:
+    return _decode_overview(overview).title
 
 
 def is_shown(row: ApiRow | UnreadRow) -> bool:

@@ -125,6 +125,9 @@ class ApiCatalog(Protocol):
     def search(self, query: str, /, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
         """Operations and schemas that match, best first."""
 
+    def named_in(self, question: str, /) -> tuple[str, ...]:
+        """The APIs that a question names, of which alone it is then asked."""
+
     @property
     def is_behind(self) -> bool:
         """Whether parts of APIs are not compared by meaning yet."""
@@ -190,6 +193,10 @@ class NoApis:
     def remove(self, _name: str) -> str:
         """Never asked: there is no name to ask for."""
         return ""
+
+    def named_in(self, _question: str) -> tuple[str, ...]:
+        """No APIs."""
+        return ()
 
     def brought_by(self, _source_id: str) -> tuple[str, ...]:
         """None was brought."""

@@ -173,7 +173,18 @@ class DocsSearch:
         is_behind = self._apis.is_behind and bool(self.apis_of(question))
         behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
         versions = _versions_note(sources) if question.source else ""
-        return " ".join(filter(None, (found.note, behind, versions)))
+        return " ".join(filter(None, (found.note, behind, self._naming_note(question), versions)))
+
+    def _naming_note(self, question: DocsRequest) -> str:
+        """That other APIs were not asked, where the question names one."""
+        if not question.with_apis or question.api_name or question.source:
+            return ""
+        named = self._apis.named_in(question.query)
+        more = " …" if len(named) > _NAMES_SHOWN else ""
+        asked = f"{', '.join(named[:_NAMES_SHOWN])}{more}"
+        return (
+            f"Of APIs only {asked} was asked, as the question names it (api_name=NAME asks another)." if named else ""
+        )
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """The sources that the question is about; a name or version that does not exist is an error that says so."""
