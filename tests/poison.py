@@ -22,7 +22,7 @@ MARKS = (b"poison-loop", b"poison-devour", b"poison-die", b"poison-raise")
 
 def short_limits(_size_bytes: int) -> TaskLimits:
     """What a test has time for."""
-    return TaskLimits(cpu_seconds=1.0, wall_seconds=60.0, memory_bytes=600 << 20)
+    return TaskLimits(cpu_seconds=1.0, wall_seconds=60.0, memory_bytes=300 << 20)
 
 
 def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:

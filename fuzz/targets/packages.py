@@ -177,10 +177,12 @@ def _node_links(_scratch: Path) -> Run:
 
 def _node_api(_scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
-    from deltos.domains.docs.node_api import describe_declarations
+    from deltos.domains.docs.node_api import PublicNames, describe_declarations
     from deltos.domains.docs.node_links import NAMELESS
 
+    public = PublicNames({NAMELESS: ["a"], "Point": ["a.Point"]}, {})
+
     def run(data: bytes) -> None:
-        chunk_document(describe_declarations("a/index.d.ts", data, {NAMELESS: ["a"], "Point": ["a.Point"]}))
+        chunk_document(describe_declarations("a/index.d.ts", data, public))
 
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntFlag
 from typing import Literal
 
 BlockKind = Literal["prose", "code", "row", "item"]
@@ -17,6 +18,19 @@ class Block:
     anchors: tuple[str, ...] = ()
 
 
+class Trait(IntFlag):
+    """What puts a definition behind those that users of a package call first."""
+
+    TYPE = 1  # the shape of options or of data
+    ELSEWHERE = 2  # imported from far inside the package, or nearer under the same name
+    INTERNAL = 4  # nothing that users can import, or said to be internal
+    DEPRECATED = 8
+    ERROR = 16
+
+
+NO_TRAITS = Trait(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """What stands under one heading until the next one. `path` is its heading and those above, outermost first."""
@@ -25,6 +39,7 @@ class Section:
     anchors: tuple[str, ...]
     blocks: tuple[Block, ...]
     is_definition: bool = False
+    traits: Trait = NO_TRAITS
 
 
 @dataclass(frozen=True, slots=True)

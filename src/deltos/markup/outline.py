@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.markup.model import Block, BlockKind, Section
+from deltos.markup.model import NO_TRAITS, Block, BlockKind, Section
 from deltos.markup.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from deltos.markup.model import Trait
 
 
 class Outline:
@@ -21,10 +23,13 @@ class Outline:
         self._anchors: list[str] = []
         self._blocks: list[Block] = []
         self._is_definition = False
+        self._traits = NO_TRAITS
         self._is_new = False
         self._pending: list[str] = []
 
-    def heading(self, rank: int, text: str, anchors: Iterable[str], *, is_definition: bool = False) -> None:
+    def heading(
+        self, rank: int, text: str, anchors: Iterable[str], *, is_definition: bool = False, traits: Trait = NO_TRAITS
+    ) -> None:
         """Begin a section; it closes all open ones of the same or a lower rank."""
         self._close()
         self._pop(rank)
@@ -32,6 +37,7 @@ class Outline:
         self._anchors = [*anchors, *reversed(self._pending)]  # the nearest to the heading first
         self._pending = []
         self._is_definition = is_definition
+        self._traits = traits
         self._is_new = True
 
     def another_heading(self, rank: int, text: str, anchors: Iterable[str]) -> bool:
@@ -48,7 +54,7 @@ class Outline:
         if self._trail and self._trail[-1][0] >= rank:
             self._close()
             self._pop(rank)
-            self._is_definition = False
+            self._is_definition, self._traits = False, NO_TRAITS
 
     def anchor(self, name: str) -> None:
         """Note a place that the next block or heading can be reached by."""
@@ -87,7 +93,8 @@ class Outline:
             self._more_names = []
         if self._blocks or self._anchors or self._is_new:
             path = tuple(text for _, text in self._trail)
-            self._sections.append(Section(path, tuple(self._anchors), tuple(self._blocks), self._is_definition))
+            anchors, blocks = tuple(self._anchors), tuple(self._blocks)
+            self._sections.append(Section(path, anchors, blocks, self._is_definition, self._traits))
         self._blocks, self._anchors, self._is_new = [], [], False
 
 

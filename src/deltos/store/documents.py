@@ -79,6 +79,7 @@ class DocsChunkRow(NamedTuple):
     anchors: tuple[str, ...]
     is_definition: bool
     text: str
+    traits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,7 @@ class CandidateChunk:
     section: str
     position: int
     is_definition: bool
+    traits: int  # of a definition: markup.model.Trait
     anchors: str
     links_in: int
     page_links_in: int

@@ -24,6 +24,7 @@ class CarriedChunk(NamedTuple):
     anchors: str
     is_definition: bool
     text: str
+    traits: int
     links_in: int
     words: tuple[str, str, str, str, str] | None
     vector: Vector | None

@@ -31,7 +31,7 @@ DEEP = 100_000
 NOT_AGAIN = "It is not tried again until it changes."
 REASONS = {
     "poison-loop": f"reading it took more than 1 s of CPU time. {NOT_AGAIN}",
-    "poison-devour": f"reading it took more than 600 MB of memory. {NOT_AGAIN}",
+    "poison-devour": f"reading it took more than 300 MB of memory. {NOT_AGAIN}",
     "poison-die": f"the parser crashed (SIGSEGV). {NOT_AGAIN}",
     "poison-raise": "It could not be understood (RecursionError: too deep)",
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 REASONS = {
     "poison-loop": "reading it took more than 1 s of CPU time. It is not tried again until it changes.",
-    "poison-devour": "reading it took more than 600 MB of memory. It is not tried again until it changes.",
+    "poison-devour": "reading it took more than 300 MB of memory. It is not tried again until it changes.",
     "poison-die": "the parser crashed (SIGSEGV). It is not tried again until it changes.",
 }
 

@@ -46,6 +46,7 @@ CANDIDATE = CandidateChunk(
     section="Files > os.open",
     position=1,
     is_definition=True,
+    traits=0,
     anchors="os.open",
     links_in=0,
     page_links_in=0,

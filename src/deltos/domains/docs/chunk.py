@@ -9,12 +9,12 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, estimate_tokens
-from deltos.markup.model import Block, join_blocks
+from deltos.markup.model import NO_TRAITS, Block, join_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from deltos.markup.model import Document, Section
+    from deltos.markup.model import Document, Section, Trait
 
 MAX_TOKENS = 400  # of prose: ten or so passages fit the default budget
 SMALL_TOKENS = 40  # a part of a section below this shares a chunk with the next
@@ -34,6 +34,7 @@ class DocsChunk:
     anchors: tuple[str, ...]
     text: str
     is_definition: bool = False
+    traits: Trait = NO_TRAITS
 
     @property
     def tokens(self) -> int:
@@ -54,10 +55,11 @@ def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]
     anchors = section.anchors
     for group in _groups(section.blocks, max_tokens):
         inside = dict.fromkeys((*anchors, *(name for block in group for name in block.anchors)))
-        yield DocsChunk(path, tuple(inside) or section.anchors[:1], join_blocks(group), section.is_definition)
+        inner = tuple(inside) or section.anchors[:1]
+        yield DocsChunk(path, inner, join_blocks(group), section.is_definition, section.traits)
         anchors = section.anchors[:1]
     if not section.blocks:
-        yield DocsChunk(path, anchors, "", section.is_definition)
+        yield DocsChunk(path, anchors, "", section.is_definition, section.traits)
 
 
 def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
@@ -221,4 +223,5 @@ def _joined(held: DocsChunk, piece: DocsChunk) -> DocsChunk:
     heading = "" if piece.path == held.path else f"{JOINED_HEADING}{piece.path[-1]}\n\n"
     text = f"{held.text}\n\n{heading}{piece.text}" if held.text else piece.text
     path = held.path if held.text else piece.path
-    return DocsChunk(path, (), text, held.is_definition or piece.is_definition)
+    traits = held.traits & piece.traits if held.text else piece.traits
+    return DocsChunk(path, (), text, held.is_definition or piece.is_definition, traits)

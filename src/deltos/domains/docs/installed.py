@@ -45,12 +45,15 @@ class NodePackage:
     """An installed npm package; `folder` is the real one.
 
     `entries` are the files that users can import from, declarations first; one with a `*` stands for all of that form.
+    `specifiers` are what they import such a file by, with the same `*`; the nearest first.
     """
 
     name: str
     version: str
     folder: Path
     entries: tuple[str, ...]
+    specifiers: tuple[tuple[str, str], ...] = ()
+    types_of_parts: tuple[str, ...] = ()  # the packages that hold parts of its types: `@types/NAME-…`
 
 
 # ---------------------------------------------------------------------- what may be read
@@ -262,7 +265,8 @@ def _is_linked(folder: Path, path: str) -> bool:
 def _node_package(name: str, folder: Path) -> NodePackage:
     with FileTree(folder) as tree:
         data = read_json(tree, "package.json")
-    paths = [data.get("types"), data.get("typings"), *_exported_files(data.get("exports"))]
+    exported = list(_exported_files(data.get("exports")))
+    paths = [data.get("types"), data.get("typings"), *(path for _, path in exported)]
     usual = ["index.d.ts", data.get("main") or "index.js"]
     wanted = [path for path in (*paths, *usual) if isinstance(path, str)]
     typed = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
@@ -270,18 +274,25 @@ def _node_package(name: str, folder: Path) -> NodePackage:
     types = [path for path in typed if path.endswith(DECLARATION_SUFFIXES)] or typed
     code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
     entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))
-    return NodePackage(name=name, version=str(data.get("version") or ""), folder=folder, entries=entries)
+    known = {path for _, path in exported}
+    main = [(".", path) for path in wanted if path not in known]
+    nearest_first = sorted((*main, *exported), key=lambda each: each[0].count("/"))
+    specifiers = tuple((name + subpath[1:], path.removeprefix("./")) for subpath, path in nearest_first)
+    needed = data.get("dependencies")
+    parts = tuple(each for each in (needed if isinstance(needed, dict) else ()) if each.startswith(f"{name}-"))
+    return NodePackage(name, str(data.get("version") or ""), folder, entries, specifiers, parts)
 
 
-def _exported_files(exports: object) -> Iterator[str]:
-    """Every file that a package's exports name, however deep."""
-    pending = [exports]
+def _exported_files(exports: object) -> Iterator[tuple[str, str]]:
+    """Every file that a package's exports name, however deep, with the path below the package that brings it."""
+    pending: list[tuple[str, object]] = [(".", exports)]
     while pending:
-        value = pending.pop()
+        subpath, value = pending.pop()
         if isinstance(value, str):
-            yield value
+            yield subpath, value
         elif isinstance(value, dict):
-            pending += reversed(value.values())
+            inner = [(key if key.startswith(".") else subpath, each) for key, each in value.items()]
+            pending += reversed(inner)
 
 
 def read_json(tree: FileTree, path: str) -> dict[str, object]:

@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.docs.node_links import DEFAULT, EVERYTHING, NAMELESS, exports_of
 from deltos.languages.grammar import parse
 from deltos.languages.outline import outline
 from deltos.languages.table import detect
-from deltos.markup.model import Document
+from deltos.markup.model import NO_TRAITS, Document, Trait
 from deltos.markup.outline import Outline
 from deltos.markup.text import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from deltos.domains.docs.node_imports import ImportedName
     from deltos.domains.docs.node_links import Export
     from deltos.languages.model import Definition
 
 _COMMENT_BEGINS = re.compile(r"\s*+(?:/\*\*?|\*/|\*(?!/)|//+)?[ \t]?")
+_REGION = re.compile(r"//\s*+#(?:end)?region\b")
 _LARGE_LINES = 60
 _LONGEST_STATEMENT = 400
 _RANK = 5
 
 
-def describe_declarations(name: str, data: bytes, known_as: Mapping[str, Sequence[str]]) -> Document:
-    """Every definition in a declaration file: what its comment says, then the declaration itself.
+_MOST_LINES_MORE = 60
+_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
+_IN_TEXT = re.compile(r"""=>|//[^\n]*+|"[^"\n]*+"|'[^'\n]*+'|`[^`]*+`|[][(){}<>]""")
+_INTERNAL = re.compile(r"@(?:internal|private|hidden|ignore)\b")
 
-    `known_as` has, by name, the other names that users import it by.
+
+class PublicNames(NamedTuple):
+    """How users know what a file defines: by name, the other names that it is passed on as, and its nearest import.
+
+    `knows_imports` says that a name without an import cannot be imported.
     """
+
+    known_as: Mapping[str, Sequence[str]]
+    imports: Mapping[str, ImportedName]
+    knows_imports: bool = False
+
+
+NOTHING_KNOWN = PublicNames({}, {})
+
+
+def describe_declarations(name: str, data: bytes, public: PublicNames = NOTHING_KNOWN) -> Document:
+    """Every definition in a declaration file: how it is imported, its comment, then the declaration itself."""
     language = detect(name)
     text = data.decode("utf-8", "replace")
     data = text.encode()  # some thousand bytes that are no UTF-8 crash the parser
@@ -38,32 +58,83 @@ def describe_declarations(name: str, data: bytes, known_as: Mapping[str, Sequenc
         return Document(title=name, sections=())
     lines = text.splitlines()
     writer = Outline()
-    opened: set[str] = set()
+    opened: dict[str, Trait] = {}
     written: set[str] = set()
-    for definition in outline(language, tree, data):
+    definitions = outline(language, tree, data)
+    starts = sorted(definition.start_line for definition in definitions if not definition.container)
+    for definition in definitions:
         if definition.container and definition.container not in opened:
             continue  # shown inside its container's declaration
-        public = [] if definition.container else known_as.get(definition.name, [])
-        if definition.name.startswith(("_", "#")) and not public:
+        known_as = [] if definition.container else public.known_as.get(definition.name, [])
+        if definition.name.startswith(("_", "#")) and not known_as:
             continue
-        is_opened = definition.kind == "module" or definition.end_line - definition.start_line > _LARGE_LINES
-        if is_opened:
-            opened.add(definition.qualified_name)
-        written.update((definition.name, *public))
-        _write(writer, _names(definition, public), definition, lines, is_opened=is_opened)
+        following = bisect_right(starts, definition.start_line)
+        end = starts[following] - 1 if following < len(starts) else len(lines)
+        shown = _shown(definition, lines, end, public)
+        inherited = opened.get(definition.container, NO_TRAITS)
+        if definition.kind == "module" or definition.end_line - definition.start_line > _LARGE_LINES:
+            opened[definition.qualified_name] = (shown.traits | inherited) & ~Trait.TYPE
+            shown = shown._replace(code=definition.signature, traits=shown.traits & ~Trait.TYPE)
+        written.update((definition.name, *known_as))
+        names = [*known_as, definition.qualified_name]
+        _write(writer, names, shown._replace(traits=shown.traits | inherited))
     undefined = [(export.alias, export.statement) for export in exports_of(tree) if _is_defined_elsewhere(export)]
-    undefined += [(public, text.strip()) for public in known_as.get(NAMELESS, [])]
-    for public, statement in undefined:
-        if public not in written:
-            written.add(public)
-            writer.heading(_RANK, public, [public], is_definition=True)
+    undefined += [(alias, text.strip()) for alias in public.known_as.get(NAMELESS, [])]
+    for alias, statement in undefined:
+        if alias not in written:
+            written.add(alias)
+            writer.heading(_RANK, alias, [alias], is_definition=True)
             writer.block(fenced(statement[:_LONGEST_STATEMENT], "typescript"), "code")
     return Document(title=name, sections=writer.sections())
 
 
-def _names(definition: Definition, public: Sequence[str]) -> list[str]:
-    """The name that users know it by, then the others."""
-    return [*public, definition.qualified_name] if public else [definition.qualified_name]
+class _Shown(NamedTuple):
+    """What a passage shows of a definition."""
+
+    comment: str
+    code: str
+    import_statement: str
+    traits: Trait
+
+
+def _shown(definition: Definition, lines: list[str], end: int, public: PublicNames) -> _Shown:
+    comment, code = _apart(lines[definition.start_line - 1 : definition.end_line])
+    told = "\n".join(comment)
+    text = _whole("\n".join(code), lines[definition.end_line : min(end, definition.end_line + _MOST_LINES_MORE)])
+    imported = None if definition.container else public.imports.get(definition.name)
+    is_type = definition.kind in ("interface", "type")
+    traits = NO_TRAITS
+    if is_type:
+        traits |= Trait.TYPE
+    if "@deprecated" in told:
+        traits |= Trait.DEPRECATED
+    if _INTERNAL.search(told) or (public.knows_imports and not definition.container and not imported):
+        traits |= Trait.INTERNAL
+    if imported and (imported.is_elsewhere or definition.name.startswith("$")):
+        traits |= Trait.ELSEWHERE
+    return _Shown(told, text, imported.statement(is_type=is_type) if imported else "", traits)
+
+
+def _whole(code: str, following: Sequence[str]) -> str:
+    """A declaration with the lines that its open brackets still need: grammars do not know every form of a type."""
+    open_brackets: list[str] = []
+    _follow(code, open_brackets)
+    added: list[str] = []
+    for line in following:
+        if not open_brackets:
+            break
+        added.append(line)
+        _follow(line, open_brackets)
+    return "\n".join((code, *added)) if added and not open_brackets else code
+
+
+def _follow(text: str, open_brackets: list[str]) -> None:
+    """Keep what is open after a text."""
+    for found in _IN_TEXT.findall(text):
+        if found in "([{<":
+            open_brackets.append(found)
+        elif open_brackets and _BRACKETS.get(found) == open_brackets[-1]:
+            open_brackets.pop()
 
 
 def _is_defined_elsewhere(export: Export) -> bool:
@@ -73,15 +144,17 @@ def _is_defined_elsewhere(export: Export) -> bool:
     return not export.module or not export.module.startswith(".") or export.name == EVERYTHING
 
 
-def _write(writer: Outline, names: list[str], definition: Definition, lines: list[str], *, is_opened: bool) -> None:
-    writer.heading(_RANK + names[0].count("."), names[0], names, is_definition=True)
-    comment, code = _apart(lines[definition.start_line - 1 : definition.end_line])
-    for paragraph in "\n".join(comment).split("\n\n"):
+def _write(writer: Outline, names: list[str], shown: _Shown) -> None:
+    """A section: the import stands first; with the code where no word is between."""
+    writer.heading(_RANK + names[0].count("."), names[0], names, is_definition=True, traits=shown.traits)
+    code = shown.code
+    if shown.import_statement and shown.comment.strip():
+        writer.block(f"`{shown.import_statement}`")
+    elif shown.import_statement:
+        code = f"{shown.import_statement}\n{code}"
+    for paragraph in shown.comment.split("\n\n"):
         writer.block(paragraph.strip("\n"))
-    if is_opened:
-        writer.block(fenced(definition.signature, "typescript"), "code")
-    else:
-        writer.block(fenced("\n".join(code), "typescript"), "code")
+    writer.block(fenced(code, "typescript"), "code")
 
 
 def _apart(lines: list[str]) -> tuple[list[str], list[str]]:
@@ -94,7 +167,8 @@ def _apart(lines: list[str]) -> tuple[list[str], list[str]]:
         inside = inside or stripped.startswith("/*")
         if not inside and stripped and not stripped.startswith("//"):
             break
-        comment.append(_undecorated(lines[at]))
+        if not _REGION.match(stripped):
+            comment.append(_undecorated(lines[at]))
         inside = inside and "*/" not in stripped
         at += 1
     return comment, lines[at:]

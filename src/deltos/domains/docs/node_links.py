@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     import tree_sitter
 
 _IMPORT = re.compile(r"""(?:from|import|require\()\s*['"](\.{1,2}/[^'"]+)['"]|<reference\s+path=['"]([^'"]+)['"]""")
+_DECLARED = re.compile(
+    r"export\s++(?:(?:declare|abstract|async)\s++)*+"
+    r"(?:function|const\s++enum|const|let|var|class|interface|type|enum|namespace|module)[\s*]++([\w$]++)"
+)
+_LONGEST_BEGINNING = 200
 _CODE = re.compile(r"(?:\.d)?\.[cm]?[jt]s$")
 DECLARATIONS = (".ts", ".mts", ".cts")
 _STATEMENTS = frozenset(("program", "ambient_declaration", "module", "internal_module", "statement_block"))
@@ -41,6 +46,7 @@ class FileLinks(NamedTuple):
 
     imports: tuple[str, ...]
     exports: tuple[Export, ...]
+    declared: tuple[str, ...] = ()  # names whose declaration says `export`
 
 
 def read_links(name: str, data: bytes) -> FileLinks:
@@ -49,7 +55,14 @@ def read_links(name: str, data: bytes) -> FileLinks:
     imports = tuple(dict.fromkeys(relative or f"./{path}" for relative, path in _IMPORT.findall(text)))
     language = detect(name)
     tree = parse(language, text.encode()) if language else None
-    return FileLinks(imports, exports_of(tree) if tree else ())
+    return FileLinks(imports, exports_of(tree), tuple(_declared(tree))) if tree else FileLinks(imports, ())
+
+
+def _declared(tree: tree_sitter.Tree) -> Iterator[str]:
+    """The names whose declaration says `export`."""
+    for node in _statements(tree.root_node):
+        if found := _DECLARED.match(_text(node)[:_LONGEST_BEGINNING]):
+            yield found[1]
 
 
 def exports_of(tree: tree_sitter.Tree) -> tuple[Export, ...]:
@@ -162,6 +175,7 @@ class LinkedFile(NamedTuple):
 
     targets: Mapping[str, str]
     exports: tuple[Export, ...]
+    declared: tuple[str, ...] = ()
 
 
 def public_names(files: Mapping[str, LinkedFile]) -> dict[str, dict[str, list[str]]]:

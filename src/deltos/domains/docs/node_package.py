@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed import find_node
 from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
-from deltos.domains.docs.node_api import describe_declarations
+from deltos.domains.docs.node_api import PublicNames, describe_declarations
+from deltos.domains.docs.node_imports import ImportedName, imported_names
 from deltos.domains.docs.node_links import (
     DECLARATIONS,
     EVERYTHING,
@@ -61,8 +62,9 @@ class NpmPackage(PackageFiles):
         while waiting:
             package = waiting.popleft()
             if _prefix(package) not in found:
-                found[_prefix(package)] = read = _read_declarations(package, self._parser)
+                found[_prefix(package)] = read = _read_declarations(package, self._name, self._parser)
                 waiting += self._passed_on(package, read)
+                waiting += [part for name in package.types_of_parts for part in self._installed(name, package)]
         return found
 
     def _types_apart(self) -> list[NodePackage]:
@@ -110,14 +112,14 @@ class NpmPackage(PackageFiles):
             data = read_below(read.package.folder, path, MAX_FILE_BYTES)
         except FileRefused as refused:
             return skipped(refused)
-        known_as = read.names.get(path, {})
-        digest = hashlib.blake2b(data + repr(known_as).encode("utf-8", "replace"), digest_size=16).digest()
+        public = PublicNames(read.names.get(path, {}), read.imports.get(path, {}), knows_imports=bool(read.imports))
+        digest = hashlib.blake2b(data + repr(public).encode("utf-8", "replace"), digest_size=16).digest()
         if known and known.hash == digest:
             return Unchanged()
         if path.endswith(".md"):
             task = Task(read_page, (bundled(path, data, address.url),), (data,))
         else:
-            task = Task(read_declarations, (f"{read.package.name}/{path}", data, known_as), (data,))
+            task = Task(read_declarations, (f"{read.package.name}/{path}", data, public), (data,))
         return Unparsed(task, partial(reading, address.url, digest))
 
 
@@ -129,10 +131,14 @@ class _Declarations:
     files: dict[str, LinkedFile]
     documented: tuple[str, ...]  # without files that say what another one says
     names: dict[str, dict[str, list[str]]]
+    imports: dict[str, dict[str, ImportedName]]
 
 
-def _read_declarations(package: NodePackage, parser: Parser) -> _Declarations:
-    """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any."""
+def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -> _Declarations:
+    """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any.
+
+    `imported_as` is the package that users import: another one where this one holds its types, or is passed on by it.
+    """
     files: dict[str, LinkedFile] = {}
     digests: dict[str, bytes] = {}
     with FileTree(package.folder) as tree:
@@ -148,9 +154,28 @@ def _read_declarations(package: NodePackage, parser: Parser) -> _Declarations:
                 links = parser.run(read_links, path, data, content=(data,))
                 modules = {*links.imports, *(e.module for e in links.exports if e.module.startswith("."))}
                 targets = {name: _first_file(tree, candidates(path, name)) for name in sorted(modules)}
-                files[path] = LinkedFile(targets, links.exports)
+                files[path] = LinkedFile(targets, links.exports, links.declared)
                 waiting += [target for name in links.imports if (target := targets[name])]
-    return _without_twins(package, files, digests)
+        specifiers = [
+            (imported_as + name.removeprefix(package.name), path) for name, path in _specifiers(package, tree)
+        ]
+    return _without_twins(package, files, digests, imported_names(files, specifiers, imported_as))
+
+
+def _specifiers(package: NodePackage, tree: FileTree) -> Iterator[tuple[str, str]]:
+    """What users import, with the declaration file that it means."""
+    patterns: list[tuple[str, str, str, str]] = []
+    for specifier, entry in package.specifiers:
+        if "*" not in entry:
+            if path := _first_file(tree, declaration_candidates(entry)):
+                yield specifier, path
+        elif len(patterns) < _MOST_PATTERNS:
+            patterns.append((*specifier.partition("*")[::2], *entry.partition("*")[::2]))
+    for path in walk_files(package.folder, DECLARATIONS) if patterns else ():
+        for opening, closing, begin, end in patterns:
+            if path.startswith(begin) and path.endswith(end):
+                yield opening + path.removeprefix(begin).removesuffix(end) + closing, path
+                break
 
 
 def _entries(package: NodePackage, tree: FileTree) -> Iterator[str]:
@@ -168,7 +193,12 @@ def _first_file(tree: FileTree, paths: list[str]) -> str:
     return next((path for path in paths if tree.is_file(path)), "")
 
 
-def _without_twins(package: NodePackage, files: dict[str, LinkedFile], digests: dict[str, bytes]) -> _Declarations:
+def _without_twins(
+    package: NodePackage,
+    files: dict[str, LinkedFile],
+    digests: dict[str, bytes],
+    imports: dict[str, dict[str, ImportedName]],
+) -> _Declarations:
     """Declarations for `import` and for `require` say the same: each is documented once."""
     names = public_names(files)
     kept: dict[bytes | str, str] = {}
@@ -179,12 +209,13 @@ def _without_twins(package: NodePackage, files: dict[str, LinkedFile], digests: 
         if same == path:
             documented.append(path)
             continue
+        imports[same] = {**imports.pop(path, {}), **imports.get(same, {})}
         for name, aliases in names.pop(path, {}).items():
             if twin and name not in names.get(twin, {}):  # the other form says it in another way
                 continue
             known = names.setdefault(same, {}).setdefault(name, [])
             known += [alias for alias in aliases if alias not in known]
-    return _Declarations(package, files, tuple(documented), names)
+    return _Declarations(package, files, tuple(documented), names, imports)
 
 
 def _twin(path: str, files: Container[str]) -> str:
@@ -214,6 +245,6 @@ def _package_of(specifier: str) -> str:
 # ---------------------------------------------------------------------- what runs in a child process
 
 
-def read_declarations(name: str, data: bytes, known_as: dict[str, list[str]]) -> PageText:
+def read_declarations(name: str, data: bytes, public: PublicNames) -> PageText:
     """The API that a TypeScript or JavaScript file declares."""
-    return text_of(describe_declarations(name, data, known_as))
+    return text_of(describe_declarations(name, data, public))

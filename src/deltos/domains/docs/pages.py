@@ -59,7 +59,9 @@ def text_of(document: Document, links: Iterable[Link] = ()) -> PageText:
     return PageText(
         document.title,
         tuple(
-            DocsChunkRow(SECTION_SEPARATOR.join(chunk.path), chunk.anchors, chunk.is_definition, chunk.text)
+            DocsChunkRow(
+                SECTION_SEPARATOR.join(chunk.path), chunk.anchors, chunk.is_definition, chunk.text, int(chunk.traits)
+            )
             for chunk in chunk_document(document)
             if chunk.text or chunk.path
         ),

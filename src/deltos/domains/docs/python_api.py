@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import SourceError
 from deltos.languages.bounds import bounded_memory
-from deltos.markup.model import Document
+from deltos.markup.model import NO_TRAITS, Document, Trait
 from deltos.markup.outline import Outline
 from deltos.markup.text import fenced
 
@@ -23,6 +23,8 @@ _DEFINITION_RANK = 5
 _LONGEST_SIGNATURE = 1_200
 _LONGEST_VALUE = 300
 _LONGEST_CHAIN = 4  # private packages that a re-exported name passes through
+_USUAL_DEPTH = 3  # dots: `sqlalchemy.dialects.postgresql.JSONB`
+_LONGEST_OPENING = 400  # of a docstring, where it would say that something is deprecated
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 Reexport = tuple[str, str, str]
@@ -224,7 +226,8 @@ class _Writer:
 
     def _definition(self, node: Definition, name: str, depth: int) -> None:
         signature = self._signature(node)
-        self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True)
+        traits = _traits(node, name) if not depth else _deprecated(node)
+        self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
         self.outline.block(fenced(signature, "python"), "code")
         self._docstring(node)
         if isinstance(node, ast.ClassDef):
@@ -236,7 +239,10 @@ class _Writer:
     def _assignment(self, node: ast.stmt, name: str) -> None:
         """A constant, a type or another name for something."""
         text = "\n".join(self._lines[node.lineno - 1 : node.end_lineno])
-        self.outline.heading(_DEFINITION_RANK, name, [name], is_definition=True)
+        # A name like a class's is a type or another name for one.
+        last = name.rpartition(".")[2]
+        traits = _place(name) | (Trait.TYPE if last[:1].isupper() and not last.isupper() else NO_TRAITS)
+        self.outline.heading(_DEFINITION_RANK, name, [name], is_definition=True, traits=traits)
         self.outline.block(fenced(_cut(text, _LONGEST_VALUE), "python"), "code")
         self.outline.leave(_DEFINITION_RANK)
 
@@ -268,6 +274,33 @@ def _names(node: ast.stmt) -> list[str]:
     else:
         names = []
     return [name for name in names if not name.startswith("_")]
+
+
+def _traits(node: Definition, name: str) -> Trait:
+    """What puts a function or class behind others."""
+    traits = _place(name) | _deprecated(node)
+    if isinstance(node, ast.ClassDef):
+        bases = [each for base in node.bases if (each := _last_name(base))]
+        if any(each.endswith(("Error", "Exception", "Warning")) for each in (node.name, *bases)):
+            traits |= Trait.ERROR
+        if any(each in ("TypedDict", "Protocol") for each in bases):
+            traits |= Trait.TYPE
+    return traits
+
+
+def _place(name: str) -> Trait:
+    return Trait.ELSEWHERE if name.count(".") > _USUAL_DEPTH else NO_TRAITS
+
+
+def _deprecated(node: Definition) -> Trait:
+    decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
+    is_marked = any(_last_name(each) == "deprecated" for each in decorators)
+    told = (ast.get_docstring(node) or "")[:_LONGEST_OPENING].lower()
+    return Trait.DEPRECATED if is_marked or ".. deprecated::" in told or told.startswith("deprecated") else NO_TRAITS
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _cut(text: str, most_characters: int) -> str:

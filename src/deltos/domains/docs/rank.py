@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
+from deltos.markup.model import Trait
 from deltos.ranking import load_ranker
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")  
 _K1 = 1.2  # BM25's usual value
 # Where the best candidate lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.5
+# How far a trait puts a definition of a package back, by trial on the open half of questions/packages.jsonl.
+_BEHIND = {Trait.TYPE: 1.5, Trait.ELSEWHERE: 1.5, Trait.INTERNAL: 3.0, Trait.DEPRECATED: 2.0, Trait.ERROR: 1.5}
+_ABOUT_ERRORS = frozenset("error except exception rais throw catch caught fail failur".split())
 # Release notes tell of everything once, indexes name everything: both match what they do not explain.
 _SECONDARY = re.compile(
     r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
@@ -114,7 +118,7 @@ def order(
     known = known_share(asked, candidates)
     cosines = similarities.cosines if similarities else [None] * len(candidates)
     ranked = [
-        _ranked(ranker, candidate, row, _Evidence(known, cosine, asked.as_sentence))
+        _ranked(ranker, candidate, row, _Evidence(known, cosine, asked.as_sentence, behind(asked, candidate)))
         for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
     ]
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
@@ -145,6 +149,23 @@ def ranker_for(asked: WeightedQuery) -> LinearRanker:
     """What weighs the features of candidates for a question."""
     few_words, sentence = (load_ranker(WEIGHTS_FILE, DocsFeatures._fields, which) for which in WEIGHTS)
     return few_words.towards(sentence, asked.as_sentence)
+
+
+def behind(asked: WeightedQuery, candidate: CandidateChunk) -> float:
+    """How far a definition stands behind what users call first; a name that is asked for stands where it is."""
+    if not candidate.traits or asks_for_name(asked, candidate):
+        return 0.0
+    traits = Trait(candidate.traits)
+    if Trait.ERROR in traits and not _ABOUT_ERRORS.isdisjoint(asked.weights):
+        traits &= ~Trait.ERROR
+    return sum(_BEHIND[trait] for trait in traits)
+
+
+def asks_for_name(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
+    """Whether a definition is asked for by its name, as it is written or as its words."""
+    if asked.identifiers:
+        return _names_exactly(asked, candidate.anchors)
+    return asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
 
 def _section_before_opening(ranked: list[RankedChunk], ranker: LinearRanker) -> list[RankedChunk]:
@@ -191,6 +212,7 @@ class _Evidence:
     known_share: float
     cosine: float | None
     as_sentence: float
+    behind: float
 
     def chance(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
         """How likely the candidate answers; by words alone where its meaning is not known."""
@@ -204,7 +226,7 @@ class _Evidence:
 def _ranked(ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _Evidence) -> RankedChunk:
     by_words = ranker.score(found._replace(near_alone=0.0))
     return RankedChunk(
-        ranker.score(found),
+        ranker.score(found) - evidence.behind,
         candidate,
         # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
         confidence=max(ranker.confidence(by_words), found.near_alone),

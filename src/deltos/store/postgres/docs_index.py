@@ -103,6 +103,10 @@ DOCS_INDEX_001 = Migration(
     """,
 )
 
+DOCS_INDEX_002 = Migration(
+    "docs-index-002-traits", "ALTER TABLE docs_chunk ADD COLUMN traits integer NOT NULL DEFAULT 0;"
+)
+
 # A page is seen by readers from the generation that added it until the one that dropped it.
 VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 _OF_SOURCE = "p.source = (SELECT number FROM docs_source WHERE id = %s)"
@@ -280,10 +284,10 @@ def _insert_page(connection: Connection, source: int, generation: int, page: Pag
     page_id = row[0] if row else 0
     with connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO docs_chunk (source, id, page_id, position, section, anchors, is_definition, text)"
-            f" VALUES (%s, {_ID}, %s, %s, %s, %s, %s, %s)",
+            "INSERT INTO docs_chunk (source, id, page_id, position, section, anchors, is_definition, text, traits)"
+            f" VALUES (%s, {_ID}, %s, %s, %s, %s, %s, %s, %s)",
             [
-                (source, source, page_id, at, chunk.section, " ".join(chunk.anchors), chunk.is_definition, chunk.text)
+                (source, source, page_id, at, chunk.section, " ".join(chunk.anchors), *chunk[2:])
                 for at, chunk in enumerate(page.chunks)
             ],
         )

@@ -19,7 +19,8 @@ _JOINED = (
     " JOIN docs_source s ON s.number = c.source WHERE c.source = ANY(%s) AND p.source = ANY(%s)"
 )
 _CANDIDATE = (
-    "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.anchors, c.links_in,"
+    "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
+    " c.anchors, c.links_in,"
     " p.links_in, c.heading_words, c.trail_words, c.anchor_words, c.link_words, c.body_words, length(c.text)"
     f" FROM {_JOINED} AND c.id = ANY(%s) AND c.body_words IS NOT NULL AND {VISIBLE}"
 )

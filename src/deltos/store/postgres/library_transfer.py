@@ -98,12 +98,12 @@ def _pages(database: Database, source_id: str) -> Iterator[CarriedPage]:
 
 def _chunks(database: Database, source: int, page_id: int) -> tuple[CarriedChunk, ...]:
     rows = database.query(
-        """SELECT c.section, c.anchors, c.is_definition, c.text, c.links_in, c.heading_words, c.trail_words,
+        """SELECT c.section, c.anchors, c.is_definition, c.text, c.traits, c.links_in, c.heading_words, c.trail_words,
            c.anchor_words, c.link_words, c.body_words, v.model, v.data FROM docs_chunk c
            LEFT JOIN docs_chunk_vector v ON v.key = c.id WHERE c.source = %s AND c.page_id = %s ORDER BY c.position""",
         (source, page_id),
     )
-    return tuple(CarriedChunk._make((*row[:5], _known(row[5:10]), _known(row[10:12]))) for row in rows)
+    return tuple(CarriedChunk._make((*row[:6], _known(row[6:11]), _known(row[11:13]))) for row in rows)
 
 
 def _known(cells: tuple[Any, ...]) -> Any:
@@ -138,10 +138,10 @@ def _add_pages(connection: Connection, source: int, pages: Sequence[CarriedPage]
     numbered = list(zip(_next_ids(connection, source, len(chunks)), chunks, strict=True))
     _copy(
         connection,
-        "docs_chunk (source, id, page_id, position, section, anchors, is_definition, text, links_in, heading_words,"
-        " trail_words, anchor_words, link_words, body_words)",
+        "docs_chunk (source, id, page_id, position, section, anchors, is_definition, text, traits, links_in,"
+        " heading_words, trail_words, anchor_words, link_words, body_words)",
         [
-            (source, chunk_id, page_id, position, *chunk[:5], *(chunk.words or (None,) * 5))
+            (source, chunk_id, page_id, position, *chunk[:6], *(chunk.words or (None,) * 5))
             for chunk_id, (page_id, position, chunk) in numbered
         ],
     )

@@ -50,6 +50,8 @@ DOCS_002 = Migration(
     """,
 )
 
+DOCS_006 = Migration("docs-006-traits", "ALTER TABLE docs_chunk ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;")
+
 # A page is seen by readers from the generation that added it until the one that dropped it.
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 
@@ -207,9 +209,10 @@ def _insert_page(connection: sqlite3.Connection, source_id: str, generation: int
         (source_id, page.url, page.requested_url, page.title, page.etag, page.last_modified, page.hash, generation),
     ).lastrowid
     connection.executemany(
-        "INSERT INTO docs_chunk (page_id, position, section, anchors, is_definition, text) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO docs_chunk (page_id, position, section, anchors, is_definition, text, traits)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (page_id, position, chunk.section, " ".join(chunk.anchors), chunk.is_definition, chunk.text)
+            (page_id, position, chunk.section, " ".join(chunk.anchors), *chunk[2:])
             for position, chunk in enumerate(page.chunks)
         ],
     )

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.database import Database
 
 _CANDIDATE = (
-    "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.anchors, w.links_in,"
+    "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
+    " c.anchors, w.links_in,"
     " p.links_in, w.heading, w.trail, w.anchors, w.links, w.body, LENGTH(c.text)"
     " FROM docs_words w JOIN docs_chunk c ON c.id = w.rowid JOIN docs_page p ON p.id = c.page_id"
     " JOIN docs_source s ON s.id = p.source_id"

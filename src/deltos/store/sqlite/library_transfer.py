@@ -94,14 +94,14 @@ def _pages(connection: sqlite3.Connection, source_id: str) -> Iterator[CarriedPa
 
 def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[CarriedChunk, ...]:
     rows = connection.execute(
-        """SELECT c.section, c.anchors, c.is_definition, c.text, coalesce(w.links_in, 0),
+        """SELECT c.section, c.anchors, c.is_definition, c.text, c.traits, coalesce(w.links_in, 0),
            w.heading, w.trail, w.anchors, w.links, w.body, v.model, v.data FROM docs_chunk c
            LEFT JOIN docs_words w ON w.rowid = c.id LEFT JOIN docs_chunk_vector v ON v.key = c.id
            WHERE c.page_id = ? ORDER BY c.position""",
         (page_id,),
     )
     return tuple(
-        CarriedChunk(row[0], row[1], bool(row[2]), row[3], row[4], _known(row[5:10]), _known(row[10:12]))
+        CarriedChunk(row[0], row[1], bool(row[2]), row[3], row[4], row[5], _known(row[6:11]), _known(row[11:13]))
         for row in rows
     )
 
@@ -127,9 +127,9 @@ def _add_page(connection: sqlite3.Connection, source_id: str, page: CarriedPage)
         )
     for position, chunk in enumerate(page.chunks):
         chunk_id = connection.execute(
-            "INSERT INTO docs_chunk (page_id, position, section, anchors, is_definition, text)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (page_id, position, *chunk[:4]),
+            "INSERT INTO docs_chunk (page_id, position, section, anchors, is_definition, text, traits)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (page_id, position, *chunk[:5]),
         ).lastrowid
         if chunk.words is not None:
             connection.execute(

@@ -1,0 +1,149 @@
+"""Asks the questions of `questions/packages.jsonl` about installed packages: does what users call come first?
+
+    python -m benchmarks.package_questions [--apart] [--read] [--small] [--misses] [--home FOLDER]
+
+The packages are installed in the versions that the questions name, with npm and in a virtual environment, and added as
+sources. A result is right when it is the definition of a target, shows it as a member of its class, or stands under the
+heading of the package's README that answers. Without `--apart`, only the packages that may be looked at are asked; with
+it, only those kept apart. `--read` waits until the encoder has read every passage (55 ms of a core each, once for each
+`--home`); without it passages are compared by their words, as in the first minutes after a package was added. `--small`
+leaves out the packages with more than a thousand passages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import venv
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.places import REPOSITORY, SCRATCH
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.search import DocsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.domains.docs.model import Passage
+
+QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "packages.jsonl"
+# What the packages need beside them: declarations by others, and what they are used with.
+BESIDE = (
+    "react@19",
+    "@types/react@19",
+    "@types/express@5.0.6",
+    "@types/lodash@4.17.27",
+    "@types/yargs@17",
+)
+LARGE = (
+    "sqlalchemy drizzle-orm polars lodash aiohttp fastify undici @tanstack/react-query date-fns rxjs zod hono"
+    " express networkx cryptography rich pydantic"
+).split()
+README = "README: "
+RESULTS = 10
+_SIGNS = re.compile(r"[^\w]+")
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Install, index, ask, print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--read", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--home", type=Path, default=SCRATCH / "package-questions" / "home")
+    arguments = parser.parse_args()
+    every = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    project = SCRATCH / "package-questions" / "project"
+    install(every, project)
+    left_out = LARGE if arguments.small else ()
+    questions = [row for row in every if row["apart"] == arguments.apart and row["package"] not in left_out]
+    with closing(App(Config(arguments.home))) as app:
+        add_all(app, questions, project, read=arguments.read)
+        places = {row["id"]: asked(app, row) for row in questions}
+    print("| packages | questions | first | first three | first ten |\n|---|--:|--:|--:|--:|")
+    for name in ("npm", "pypi"):
+        print_shares(name, [places[row["id"]] for row in questions if row["ecosystem"] == name])
+    print_shares("both", list(places.values()))
+    for row in questions:
+        if arguments.misses and places[row["id"]] > 0:
+            print(f"{row['id']}: {places[row['id']]} {row['query']} -> {row['targets'][:3]}", file=sys.stderr)
+
+
+def install(questions: Iterable[Row], project: Path) -> None:
+    """Put the packages of the questions into a project, unless they are there."""
+    if project.exists():
+        return
+    project.mkdir(parents=True)
+    wanted: dict[str, dict[str, str]] = {"npm": {}, "pypi": {}}
+    for row in questions:
+        wanted[row["ecosystem"]][row["package"]] = row["version"]
+    (project / "package.json").write_text('{"name": "project", "private": true}', encoding="utf-8")
+    node = [*(f"{name}@{version}" for name, version in wanted["npm"].items()), *BESIDE]
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps"]
+    subprocess.run(["npm", "install", *options, *node], cwd=project, check=True)
+    venv.create(project / ".venv", with_pip=True)
+    python = [f"{name}=={version}" for name, version in wanted["pypi"].items()]
+    subprocess.run([project / ".venv/bin/python", "-m", "pip", "install", "--quiet", *python], check=True)
+
+
+def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) -> None:
+    """Every package as a source, read to the end."""
+    library = app.domains.docs.library
+    known = {source.url for source in library.sources()}
+    for address in dict.fromkeys(f"{row['ecosystem']}:{row['package']}" for row in questions):
+        if address not in known:
+            for source in library.add(NewSource(address, "", project, roots=(project,))).sources:
+                library.crawls.run(source.id)
+    if read:
+        meaning = library.crawls.meaning()
+        while meaning and meaning.catch_up(at_most=256):
+            print(f"{library.passages_read()} passages are read", file=sys.stderr)
+
+
+def asked(app: App, row: Row) -> int:
+    """Where the first right result stands; a large number where none does."""
+    request = DocsRequest(row["query"], limit=RESULTS, source=f"{row['ecosystem']}:{row['package']}")
+    passages = app.domains.docs.search.search(request).passages
+    return next((place for place, passage in enumerate(passages) if is_right(passage, row["targets"])), 99)
+
+
+def is_right(passage: Passage, targets: Sequence[str]) -> bool:
+    """Whether a passage is one of the targets, or shows it."""
+    trail = passage.section.split(" > ")
+    headings = [trail[-1], *re.findall(r"^### (.+)$", passage.text, re.MULTILINE)]
+    for target in targets:
+        if target.startswith(README):
+            if any(_squashed(each) == _squashed(target.removeprefix(README)) for each in (*headings, *trail)):
+                return True
+            continue
+        owner, _, last = target.rpartition(".")
+        if any(f".{heading}".endswith(f".{target}") for heading in headings):
+            return True
+        is_owner = owner and any(f".{heading}".endswith(f".{owner}") for heading in headings)
+        if is_owner and re.search(rf"\b{re.escape(last)}\b", passage.text):
+            return True
+    return False
+
+
+def _squashed(heading: str) -> str:
+    return _SIGNS.sub("", heading.lower())
+
+
+def print_shares(name: str, places: Sequence[int]) -> None:
+    """A line of the table."""
+    shares = " | ".join(f"{sum(place < most for place in places) / len(places):.3f}" for most in (1, 3, RESULTS))
+    print(f"| {name} | {len(places)} | {shares} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
