@@ -26,17 +26,20 @@ components: {schemas: {Pet: {type: object}}}
 
 
 class Shell:
-    """Runs commands against one home folder and keeps what they print."""
+    """Runs commands against one home folder; `notes` is what the last one said beside its answer."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
+        self.notes = ""
 
     def run(self, *words: str, code: int = 0) -> str:
         parser = argparse.ArgumentParser()
         add_commands(parser.add_subparsers())
         args = parser.parse_args(["api", *words])
         assert args.run(args) == code
-        return self._capsys.readouterr().out
+        printed = self._capsys.readouterr()
+        self.notes = printed.err
+        return printed.out
 
     def json(self, *words: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.run(*words, "--json").splitlines()]
@@ -90,6 +93,15 @@ def test_search_prints_results_best_first(filled: Shell) -> None:
     assert "No results found for query: chromodynamics (searched" in filled.run("search", "chromodynamics", code=1)
     with pytest.raises(BadArgument):
         filled.run("search")
+
+
+def test_a_search_that_names_an_api_says_that_no_other_was_asked(filled: Shell, tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(SPEC.replace("Pets", "Shopware"))
+    filled.run("add", str(tmp_path / "shop.yaml"))
+    found = filled.json("search", "add a pet in shopware")
+    assert found[0]["id"] == "api:shopware:POST /pets"
+    assert all(hit["id"].startswith("api:shopware:") for hit in found)
+    assert filled.notes == "Only shopware was asked, as the question names it; --api NAME asks another.\n"
 
 
 def test_a_batch_is_answered_line_by_line(filled: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,33 @@ def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path, worke
     app.close()
 
 
+def test_a_question_that_names_an_api_is_asked_of_that_one_and_the_answer_says_so(
+    tmp_path: Path, workers: Workers
+) -> None:
+    app = App(Config(tmp_path / "home"), workers=workers)
+    desk = Desk(app.tools(), tmp_path)
+    paths = {"/messages": {"post": {"summary": "Send a message"}, "get": {"summary": "List messages"}}}
+    note = "Of APIs only gotify was asked, as the question names it (api_name=NAME asks another)."
+    for name in ("gotify", "zulip"):
+        described = {**SPEC, "info": {"title": name.title(), "version": "1"}, "paths": paths}
+        (tmp_path / f"{name}.json").write_text(json.dumps(described))
+        desk.call("add_source", url=f"{name}.json", name=name)
+        assert note not in desk.call("search_docs", query="send a message with gotify").text or name == "zulip"
+    named = desk.call("search_docs", query="send a message with gotify").text
+    assert note in named
+    assert "Source: gotify.json#" in named
+    assert "Source: zulip.json#" not in named
+    questions: list[dict[str, Any]] = [
+        {"query": "send a message"},
+        {"query": "gotify: send a message", "api_name": "zulip"},
+    ]
+    for asked in questions:
+        open_to_all = desk.call("search_docs", **asked).text
+        assert "as the question names it" not in open_to_all
+        assert "Source: zulip.json#" in open_to_all
+    app.close()
+
+
 def test_an_api_is_compared_by_meaning_in_the_first_answer_after_it_was_added(tmp_path: Path, workers: Workers) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
     paths = {"/pets": {"post": {"summary": "Create a pet"}}, "/stores": {"get": {"summary": "List stores"}}}

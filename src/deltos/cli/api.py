@@ -136,6 +136,8 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=args.limit)
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
+    if named := () if args.api else apis.library.named_in(args.query).names:
+        print(f"Only {', '.join(named)} was asked, as the question names it; --api NAME asks another.", file=sys.stderr)
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,7 +86,7 @@ class ApiLibrary:
         return together or [self.row(name)]
 
     def named_in(self, question: str) -> Naming:
-        """The APIs that a question names, and the question without that."""
+        """The APIs that a question names, none where it names all there are, and the question without that."""
         rows = self.rows()
         providers = Counter(_provider(row) for row in rows)
         titles = {row.name: [_title_of(row.overview), row.source_name] for row in rows}
@@ -99,7 +100,8 @@ class ApiLibrary:
             found = self.store.search(longest, _EQUAL_COLUMNS, api_id=None, kinds=("operation",), limit=1, without=own)
             return bool(found)
 
-        return named_in(question, titles, is_topic)
+        naming = named_in(question, titles, is_topic)
+        return replace(naming, names=()) if len(naming.names) == len(rows) else naming
 
     def beside(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
         """All other APIs, those included that this call may not be shown."""

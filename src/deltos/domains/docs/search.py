@@ -180,10 +180,12 @@ class DocsSearch:
         if not question.with_apis or question.api_name or question.source:
             return ""
         named = self._apis.named_in(question.query)
+        if not named:
+            return ""
         more = " …" if len(named) > _NAMES_SHOWN else ""
-        asked = f"{', '.join(named[:_NAMES_SHOWN])}{more}"
         return (
-            f"Of APIs only {asked} was asked, as the question names it (api_name=NAME asks another)." if named else ""
+            f"Of APIs only {', '.join(named[:_NAMES_SHOWN])}{more} {'was' if len(named) == 1 else 'were'} asked, "
+            "as the question names it (api_name=NAME asks another)."
         )
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
