@@ -6,13 +6,17 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from deltos.errors import BadArgument, FileRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
 
 MAX_PATH_CHARACTERS = 4_096
 # A folder of source is not nested deeper than this; each level costs an open descriptor.
@@ -40,6 +44,7 @@ MISSING = "missing"
 UNREADABLE = "unreadable"
 NOT_A_PATH = "not a path below its folder"
 TOO_DEEP = "nested too deeply"
+IN_USE = "a database that is open here"
 
 
 class Entry(NamedTuple):
@@ -65,6 +70,58 @@ class Entry(NamedTuple):
     def is_link(self) -> bool:
         """Whether it is a link, dangling or not; on Windows also a junction."""
         return stat.S_ISLNK(self.mode)
+
+
+class HeldFiles:
+    """Files that nobody here may open beside the library that locks them (SQLite): POSIX takes all locks that a process
+    has on a file when it closes any descriptor of it."""
+
+    _SIDES = ("-wal", "-shm")
+
+    def __init__(self) -> None:
+        self._held: Counter[tuple[int, int]] = Counter()
+        self._names: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def hold(self, path: Path) -> Callable[[], None]:
+        """Refuse the file, and those that SQLite puts beside it, until the answer is called."""
+        try:
+            real = path.resolve()
+            status = real.stat()
+        except OSError:  # there is nothing to be opened
+            return lambda: None
+        file = status.st_dev, status.st_ino
+        with self._lock:
+            self._held[file] += 1
+            self._names[real.name] += 1
+
+        def release() -> None:
+            with self._lock:
+                _subtract(self._held, file)
+                _subtract(self._names, real.name)
+
+        return release
+
+    def database_of(self, name: str) -> str:
+        """The name of a held database that a file of this name may be, or belong to; empty where it is none."""
+        if not self._names:
+            return ""
+        for side in self._SIDES:
+            name = name.removesuffix(side)
+        return name if name in self._names else ""
+
+    def holds(self, status: os.stat_result) -> bool:
+        """Whether this is a file that is held."""
+        return (status.st_dev, status.st_ino) in self._held
+
+
+def _subtract(counts: Counter[T], key: T) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]
+
+
+HELD_FILES = HeldFiles()
 
 
 def read_below(root: Path | str, path: str, max_bytes: int) -> bytes:
@@ -224,12 +281,20 @@ class FileTree:
 
     def _open(self, path: str) -> int:
         *folders, name = _parts(path)
+        if (database := HELD_FILES.database_of(name)) and self._is_held("/".join((*folders, database))):
+            raise FileRefused(path, IN_USE)
         try:
             if self._by_descriptor:
                 return os.open(name, _FILE_FLAGS, dir_fd=self._enter(folders))
             return os.open(self._checked(folders, name), _FILE_FLAGS)
         except (OSError, ValueError) as exc:
             raise FileRefused(path, _reason(exc)) from None
+
+    def _is_held(self, path: str) -> bool:
+        try:
+            return HELD_FILES.holds(self.status(path))
+        except FileRefused:
+            return False
 
     def _enter(self, folders: list[str]) -> int:
         """The descriptor of a folder, reached step by step from what is open already."""

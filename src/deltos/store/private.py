@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -55,11 +56,24 @@ def is_open_to_others(path: Path) -> bool:
 def open_private(path: Path, flags: int = os.O_RDWR) -> int:
     """A descriptor of the file, which is made when there is none."""
     descriptor = os.open(path, flags | os.O_CREAT, FILE_MODE)
-    if sys.platform != "win32":
-        status = os.fstat(descriptor)
-        if stat.S_IMODE(status.st_mode) != FILE_MODE and status.st_uid == os.geteuid():
-            os.fchmod(descriptor, FILE_MODE)
+    _mend_descriptor(descriptor)
     return descriptor
+
+
+def make_private_file(path: Path) -> None:
+    """Make the file if there is none. One that is there is not opened: POSIX takes all locks that a process has on a
+    file when it closes any descriptor of it. Raises OSError where it could not be written to."""
+    real = Path(os.path.realpath(path))
+    try:
+        descriptor = os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    except FileExistsError:
+        mend_file(real)
+        _require_writable(real)
+        return
+    try:
+        _mend_descriptor(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -72,6 +86,21 @@ def mend_file(path: Path) -> None:
     """Close a file that others can read."""
     if is_open_to_others(path):
         _close(path)
+
+
+def _mend_descriptor(descriptor: int) -> None:
+    if sys.platform != "win32":
+        status = os.fstat(descriptor)
+        if stat.S_IMODE(status.st_mode) != FILE_MODE and status.st_uid == os.geteuid():
+            os.fchmod(descriptor, FILE_MODE)
+
+
+def _require_writable(path: Path) -> None:
+    if os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        return
+    is_read_only = sys.platform != "win32" and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    code = errno.EROFS if is_read_only else errno.EACCES
+    raise OSError(code, os.strerror(code), str(path))
 
 
 def _close(path: Path) -> None:

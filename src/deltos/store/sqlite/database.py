@@ -7,11 +7,13 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
-from deltos.store.private import mend_file, open_private
+from deltos.files import HELD_FILES
+from deltos.store.private import make_private_file, mend_file
 from deltos.store.sqlite.lock import hold_lock
 
 if TYPE_CHECKING:
@@ -62,6 +64,15 @@ class _Connection(sqlite3.Connection):
         self._seen: Version = None
         self.is_writing = False
         self.remembered: dict[str, tuple[Version, object]] = {}
+
+    def hold(self, path: Path) -> None:
+        """As long as this is open, nobody here opens the file otherwise: closing it would end the locks on it."""
+        self._let_go = weakref.finalize(self, HELD_FILES.hold(path))
+        self._let_go.atexit = False
+
+    def close(self) -> None:
+        super().close()
+        self._let_go()
 
     def version(self) -> Version:
         """What tells the state that is seen now from every other; None while a transaction of its own writes."""
@@ -272,13 +283,7 @@ class Database:
             yield
 
     def _connect(self) -> _Connection:
-        connection = sqlite3.connect(
-            self.path,
-            timeout=self._busy_timeout_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            factory=_Connection,
-        )
+        connection = _open(self.path, timeout_seconds=self._busy_timeout_seconds)
         connection.execute(f"PRAGMA synchronous={self._durability}")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
@@ -300,7 +305,7 @@ class Database:
         _create_private(self.path)
         with (
             self.errors,
-            closing(sqlite3.connect(self.path, timeout=self._busy_timeout_seconds, isolation_level=None)) as connection,
+            closing(_open(self.path, timeout_seconds=self._busy_timeout_seconds)) as connection,
         ):
             missing = self._missing_steps(connection)
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
@@ -341,8 +346,28 @@ def check_file(path: Path) -> list[str]:
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """A connection for a glance at a file that nobody here has opened."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=GLANCE_TIMEOUT_SECONDS)
+    """A connection for a glance at a file."""
+    return _open(path, timeout_seconds=GLANCE_TIMEOUT_SECONDS, is_read_only=True)
+
+
+def back_up_file(path: Path, target: Path) -> None:
+    """Copy a file that is open here, as it is now."""
+    with NamedErrors(path), closing(connect_read_only(path)) as connection:
+        _back_up(connection, target)
+
+
+def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> _Connection:
+    """The one way to a file of ours."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro" if is_read_only else path,
+        uri=is_read_only,
+        timeout=timeout_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=_Connection,
+    )
+    connection.hold(path)
+    return connection
 
 
 @contextmanager
@@ -442,7 +467,7 @@ def _back_up(connection: sqlite3.Connection, target: Path) -> None:
 def _create_private(path: Path) -> None:
     """Make the file if there is none, readable by its owner only, as are the files that SQLite puts beside it."""
     try:
-        os.close(open_private(path))
+        make_private_file(path)
         for suffix in ("-wal", "-shm"):
             mend_file(path.with_name(path.name + suffix))
     except OSError as exc:

@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.files import FileTree
+from deltos.files import HELD_FILES, FileTree
+from deltos.store.sqlite.database import back_up_file
 
 if TYPE_CHECKING:
     from deltos.errors import StoreUnwritable
@@ -22,6 +23,9 @@ class ReadableCopy:
         self.why = why
         self._folder = tempfile.TemporaryDirectory(prefix="deltos-read-only-")
         self.path = Path(self._folder.name) / path.name
+        if HELD_FILES.holds(path.stat()):
+            back_up_file(path, self.path)
+            return
         with FileTree(path.parent.resolve()) as tree:
             for name in (path.name, f"{path.name}-wal"):
                 if tree.is_file(name):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError
 from deltos.store.observations import POSITION_BITS, Observation, session_of, session_range
-from deltos.store.sqlite.database import check_file
+from deltos.store.sqlite.database import check_file, connect_read_only
 from deltos.store.sqlite.memory.rows import LATER_COLUMNS, select
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def set_aside_files(path: Path) -> list[Path]:
 def readable(path: Path) -> Iterator[Observation]:
     """Every observation that can still be read from a damaged file; unreadable stretches are stepped over."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(connect_read_only(path)) as connection:
             later = _later_columns(connection)
             for session in _session_keys(connection):
                 yield from _readable_session(connection, session, later)
