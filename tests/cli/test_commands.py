@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.cli.main import main
+from deltos.cli.main import main, parser
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -307,3 +307,65 @@ def test_every_command_of_the_help_can_be_asked_for_help(capsys: pytest.CaptureF
         with pytest.raises(SystemExit) as ended:
             main([command, "--help"])
         assert (ended.value.code, "usage:" in capsys.readouterr().out) == (0, True), command
+
+
+SEARCHES = [("search",), ("code", "search"), ("docs", "search"), ("api", "search"), ("memory", "search")]
+
+
+def query_of(*words: str) -> str:
+    """The query that the command line is understood as."""
+    query: str = parser(words[0]).parse_args(words).query
+    return query
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        (("how", "to", "install"), "how to install"),
+        (("how to", "install"), "how to install"),
+        (("how", "--limit", "3", "to", "install"), "how to install"),
+        (("--reload", "option"), "--reload option"),
+        (("--reload option", "--json"), "--reload option"),
+        (("-> None",), "-> None"),
+        (("->", "None"), "-> None"),
+        (("-x",), "-x"),
+        (("-1",), "-1"),
+        (("--", "--limit", "of", "--json"), "--limit of --json"),
+        (("--limit", "3", "--", "-h"), "-h"),
+        (("what", "is", "--", "--"), "what is --"),
+        (("--batch", "-"), ""),
+        ((), ""),
+    ],
+)
+def test_what_is_searched_for_may_be_several_words_and_begin_with_hyphens(
+    search: tuple[str, ...], words: tuple[str, ...], query: str
+) -> None:
+    assert query_of(*search, *words) == query
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_options_around_a_query_are_options(search: tuple[str, ...]) -> None:
+    arguments = parser(search[0]).parse_args([*search, "--json", "--lim", "3", "-x", "a word", "--batch=-"])
+    assert (arguments.query, arguments.limit, arguments.json, arguments.batch) == ("-x a word", 3, True, "-")
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_mistyped_option_of_a_search_is_no_word_of_the_query(
+    search: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        query_of(*search, "install", "--limt", "3")
+    assert "Unknown option: --limt. Did you mean --limit? After -- it is a word" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        query_of(*search, "install", "--limit", "--json")
+    assert "--limit: expected one argument" in capsys.readouterr().err
+
+
+def test_an_unknown_option_that_is_searched_for_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    query_of("docs", "search", "--reload", "option")
+    told = capsys.readouterr().err
+    assert told.startswith("Taken as part of the query, because no option is called so: --reload.")
+    query_of("docs", "search", "--", "--reload", "option")
+    query_of("code", "search", "-> None")
+    assert capsys.readouterr().err == ""

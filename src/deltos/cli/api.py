@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.cli.command import Subparsers, add_group, add_limit, add_verb, number_in, opened_app, print_json
+from deltos.cli.command import Subparsers, add_group, add_limit, add_query, add_verb, number_in, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.wording import name_commands_in_notes
 from deltos.domains.apis.endpoints import Filter, select, show_endpoints
@@ -47,7 +47,7 @@ def add_commands(subparsers: Subparsers) -> None:
         show.add_argument(option, default="")
     show.add_argument("--page", type=number_in(1), default=1, help="which page; default: 1")
     search = _verb(verbs, "search", _search, "find operations and schemas")
-    search.add_argument("query", nargs="?", default="")
+    add_query(search)
     search.add_argument("--api", default="", help="only this API")
     search.add_argument("--type", action="append", default=[], dest="types", choices=tuple(KINDS_OF_TYPE))
     add_limit(search, most=_MOST_RESULTS)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_group, add_limit, add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import (
+    add_group,
+    add_limit,
+    add_project,
+    add_query,
+    add_verb,
+    batch_queries,
+    opened_app,
+    print_json,
+)
 from deltos.cli.looks import print_answer
 from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.wording import name_commands_in_notes
@@ -28,7 +37,7 @@ def add_commands(subparsers: Subparsers) -> None:
     """Add `code` and its verbs."""
     verbs = add_group(subparsers, "code", "find code by meaning, name or pattern")
     search = add_verb(verbs, "search", _search, 'find code: plain words, a symbol, a "quoted string" or a /regex/')
-    search.add_argument("query", nargs="?", default="", help="what to look for")
+    add_query(search)
     add_project(search, takes_several=True)
     add_limit(search, most=MAX_RESULTS)
     search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python; several: ts,tsx")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +24,69 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 Run = Callable[[argparse.Namespace], int]
 MISUSED = 2
 _SHOWN_CHARACTERS = 60
+_NEAR_OPTION = 0.8  # share of letters: --limt and --projct, but not --reload
 
 
 class CommandParser(argparse.ArgumentParser):
     """Parses words of a command line; what it refuses it says in one sentence, with what may have been meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does; in a search all words that are no option or its value are the query."""
+        if args is not None and any(isinstance(action, _Query) for action in self._actions):
+            args = self._with_one_query(args)
+        return super().parse_known_args(args, namespace)
+
+    def _with_one_query(self, words: Sequence[str]) -> list[str]:
+        """The options first, then `--` and the other words as one: argparse takes one word, and none with hyphens."""
+        options: list[str] = []
+        query: list[str] = []
+        no_options: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            if word == "--":
+                query += rest
+            elif (action := self._option(word)) is None:
+                query.append(word)
+                no_options += [word] if self._looks_like_option(word) else []
+            elif "=" in word or action.nargs == 0:
+                options.append(word)
+            elif (value := next(rest, None)) is None or value == "--" or self._option(value):
+                self.error(f"Argument {word}: expected one argument")
+            else:
+                options.append(f"{word}={value}")
+        if no_options and not {"-h", "--help"}.intersection(options):
+            self._tell_no_options(no_options)
+        return [*options, "--", " ".join(query)] if query else options
+
+    def _option(self, word: str) -> argparse.Action | None:
+        """The option that a word names, in full or by a beginning that no other one has."""
+        known, name = self._option_string_actions, word.partition("=")[0]
+        if name in known or not name.startswith("--"):
+            return known.get(name)
+        meant = {id(action): action for option, action in known.items() if len(name) > 2 and option.startswith(name)}
+        return next(iter(meant.values())) if len(meant) == 1 else None
+
+    @staticmethod
+    def _looks_like_option(word: str) -> bool:
+        return word.startswith("-") and word[1:2] not in ("", ">") and " " not in word
+
+    def _tell_no_options(self, words: Sequence[str]) -> None:
+        """Refuse a word that is nearly an option; say of the others that they are searched for."""
+        import difflib  # deferred: only those who mistype need it
+
+        known = [option for option in self._option_string_actions if option.startswith("--")]
+        for word in words:
+            name = word.partition("=")[0]
+            if near := difflib.get_close_matches(name, known, n=1, cutoff=_NEAR_OPTION):
+                self.error(
+                    f"Unknown option: {name[:_SHOWN_CHARACTERS]}. Did you mean {near[0]}?"
+                    f" After -- it is a word of the query"
+                )
+        named = ", ".join(dict.fromkeys(words))[:_SHOWN_CHARACTERS]
+        told = (
+            f"Taken as part of the query, because no option is called so: {named}. `--` before the query says so, too."
+        )
+        print(told, file=sys.stderr)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and where help is."""
@@ -52,6 +111,14 @@ class CommandParser(argparse.ArgumentParser):
         told = f"Unknown {what or action.metavar or action.dest}: {str(value)[:_SHOWN_CHARACTERS]}"
         meant = f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(known)}."
         raise argparse.ArgumentError(None, f"{told}. {meant}")
+
+
+class _Query(argparse.Action):
+    """The argument that takes what is searched for: `CommandParser` joins its words before argparse sees them."""
+
+    def __call__(self, _parser: object, namespace: argparse.Namespace, values: object, _option: object = None) -> None:
+        """Keep it as it is."""
+        setattr(namespace, self.dest, values)
 
 
 # What tools, other programs and habit call a verb.
@@ -107,6 +174,17 @@ def add_group(subparsers: Subparsers, name: str, summary: str) -> Subparsers:
 
     group.set_defaults(run=show_help)
     return group.add_subparsers(metavar="VERB", title="verbs")
+
+
+def add_query(verb: argparse.ArgumentParser, what: str = "what to look for") -> None:
+    """The words that are searched for: one in quotes or several without, also with hyphens."""
+    verb.add_argument(
+        "query",
+        action=_Query,
+        nargs="?",
+        default="",
+        help=f"{what}; several words need no quotes, and any may follow --",
+    )
 
 
 def add_limit(verb: argparse.ArgumentParser, *, most: int, default: int = 10) -> None:

@@ -16,6 +16,7 @@ from deltos.cli.command import (
     add_group,
     add_limit,
     add_project,
+    add_query,
     add_verb,
     batch_queries,
     number_in,
@@ -67,7 +68,7 @@ def add_commands(subparsers: Subparsers) -> None:
     _add_adding(verbs)
     add_verb(verbs, "list", _opened(_list), "list the documentation sources")
     search = add_verb(verbs, "search", _opened(_search), "find passages that answer a question")
-    search.add_argument("query", nargs="?", default="")
+    add_query(search)
     search.add_argument("--source", default="", help="only this source (name or id)")
     search.add_argument("--version", default="", help="only sources of this version")
     add_limit(search, most=_MOST_RESULTS)

@@ -11,7 +11,16 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deltos.cli.command import add_group, add_limit, add_verb, batch_queries, number_in, opened_app, print_json
+from deltos.cli.command import (
+    add_group,
+    add_limit,
+    add_query,
+    add_verb,
+    batch_queries,
+    number_in,
+    opened_app,
+    print_json,
+)
 from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.terminal import harmless_json
 from deltos.cli.wording import name_commands_in_note, name_commands_in_notes
@@ -116,7 +125,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
 
 def _add_reading_verbs(verbs: Subparsers) -> None:
     search = _verb(verbs, "search", _search, "find observations that answer a question")
-    search.add_argument("query", nargs="?", default="")
+    add_query(search)
     add_limit(search, most=_MOST_RESULTS)
     search.add_argument("--kind", default="", metavar="LIST", help="only observations of these kinds; comma-separated")
     search.add_argument("--since", default="", metavar="TIME", help="2026-11-16, a moment, or '2 weeks ago'")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_limit, add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import add_limit, add_project, add_query, add_verb, batch_queries, opened_app, print_json
 from deltos.cli.looks import MARKED, Styled, print_styled
 from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.wording import name_commands_in_note
@@ -26,7 +26,7 @@ MAX_RESULTS = 20
 def add_commands(subparsers: Subparsers) -> None:
     """Add `search` and `fetch`."""
     search = add_verb(subparsers, "search", _search, "search code, documentation, APIs, commits and memory at once")
-    search.add_argument("query", nargs="?", default="", help="a question, a name, or METHOD /path")
+    add_query(search, "a question, a name, or METHOD /path")
     add_limit(search, most=MAX_RESULTS)
     search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
     search.add_argument(
