@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,23 +15,20 @@ from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.wording import name_commands_in_notes
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
-from deltos.store.symbols import bare_key
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
 
     from deltos.app import App
     from deltos.cli.command import Run, Subparsers
     from deltos.domains.graph.page import BudgetedLines
-    from deltos.domains.graph.search import FoundReferences, GraphSearch, Scope, Target
-    from deltos.domains.graph.source import Source
+    from deltos.domains.graph.search import GraphSearch, Scope, Target
     from deltos.federation.links import Links
-    from deltos.store.symbols import Symbol
-    from deltos.tool import JsonObject
+    from deltos.workspace.selection import FreshSelection
 
 _MOST_RESULTS = 500
+_GIVEN = ("symbol", "limit", "path", "kind")  # what verbs and tools call alike
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -64,7 +62,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _for_several(tool: str) -> Callable[[Run], Run]:
-    """A verb that asks the tool of this name where several projects are meant."""
+    """A verb that asks the tool of this name where several projects are meant, or its form for `--json`."""
 
     def wrapped(run: Run) -> Run:
         @wraps(run)
@@ -78,39 +76,82 @@ def _for_several(tool: str) -> Callable[[Run], Run]:
 
 
 def _ask_several(tool: str, arguments: argparse.Namespace) -> int | None:
-    """Print what a tool answers about several projects; None where one is meant, which is opened without it."""
+    """Print what is known about several projects; None where one is meant, which is opened without it."""
     from deltos.workspace.selection import freshen_all, select  # deferred, as all domain imports here
 
+    _require_symbol(arguments)
     if Path(arguments.project).is_dir():
         return None
-    from deltos.server.conversation import Conversation
-
     bar = ProgressBar()
     with _graph_app() as app:
         selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
         if selection.alone is not None:
             arguments.project = str(selection.alone.project.root)
             return None
-        freshen_all(selection, bar, wait_seconds=float("inf"))
+        fresh = freshen_all(selection, bar, wait_seconds=float("inf"))
         bar.clear()
-        given = {
-            name: value
-            for name in ("symbol", "limit", "path", "kind")
-            if (value := getattr(arguments, name, None)) is not None
-        }
-        if getattr(arguments, "at", ""):
-            given["symbol"] = arguments.at
-        asked = next(each for each in app.tools() if each.name == tool)
-        answer = asked.answer({**given, "project_path": arguments.project}, Conversation(Path.cwd()), bar)
         if arguments.json:
-            print_json({"projects": [each.name for each in selection.repositories], "answer": answer.text})
-        else:
-            print(name_commands_in_notes(answer.text))
-    return 0
+            return _print_objects(app, fresh, tool, arguments)
+        return _print_texts(app, tool, arguments, bar)
+
+
+def _require_symbol(arguments: argparse.Namespace) -> None:
+    if not getattr(arguments, "at", "-") and not arguments.symbol:
+        raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
+
+
+def _print_objects(app: App, fresh: FreshSelection, tool: str, arguments: argparse.Namespace) -> int:
+    """Print objects, each with its project; then the projects that did not answer."""
+    from deltos.cli.graph_json import OF_SEVERAL, left_json
+    from deltos.domains.graph.across import Crossroads
+    from deltos.domains.graph.several import SeveralGraphs
+
+    graphs = SeveralGraphs.of(fresh, Crossroads(), app.links, token_budget=app.config.token_budget)
+
+    def answer(asked: argparse.Namespace) -> None:
+        for told in OF_SEVERAL[tool](graphs, asked):
+            print_json(told)
+
+    code = _each_asked(arguments, answer)
+    for told in left_json(graphs):
+        print_json(told)
+    return code
+
+
+def _print_texts(app: App, tool: str, arguments: argparse.Namespace, bar: ProgressBar) -> int:
+    """Print what a tool answers."""
+    from deltos.server.conversation import Conversation
+
+    named = next(each for each in app.tools() if each.name == tool)
+
+    def answer(asked: argparse.Namespace) -> None:
+        given = {name: value for name in _GIVEN if (value := getattr(asked, name, None)) is not None}
+        told = named.answer({**given, "project_path": asked.project}, Conversation(Path.cwd()), bar)
+        print(name_commands_in_notes(told.text))
+
+    return _each_asked(arguments, answer)
+
+
+def _each_asked(arguments: argparse.Namespace, answer: Callable[[argparse.Namespace], None]) -> int:
+    """Answer for the symbol or place that is asked for, or for each of a list of places, of which one that defines
+    nothing does not stop the others."""
+    at = getattr(arguments, "at", "")
+    if at != "-":
+        answer(argparse.Namespace(**{**vars(arguments), "symbol": at or getattr(arguments, "symbol", None)}))
+        return 0
+    found = True
+    for place in filter(None, map(str.strip, sys.stdin)):
+        try:
+            answer(argparse.Namespace(**{**vars(arguments), "symbol": place}))
+        except NotFound as problem:
+            found = False
+            _Undefined(place, problem).tell(as_json=arguments.json)
+    return 0 if found else 1
 
 
 @_for_several("find_symbol")
 def _find(arguments: argparse.Namespace) -> int:
+    from deltos.cli.graph_json import symbol_json
     from deltos.domains.graph.query import kinds_of  # deferred, as all domain imports here: `--help` needs none of it
     from deltos.domains.graph.render import render_symbols
 
@@ -118,7 +159,7 @@ def _find(arguments: argparse.Namespace) -> int:
         rows = search.find(arguments.symbol, path=arguments.path, kinds=kinds_of(arguments.kind))
         if arguments.json:
             for row in rows[: arguments.limit]:
-                print_json(_symbol(row, search.source.generated))
+                print_json(symbol_json(row, search.source.generated))
         else:
             page = page.noted(search.note_on(arguments.symbol))
             print(name_commands_in_notes(render_symbols(rows, arguments.symbol, limit=arguments.limit, page=page).text))
@@ -127,10 +168,9 @@ def _find(arguments: argparse.Namespace) -> int:
 
 @_for_several("find_references")
 def _refs(arguments: argparse.Namespace) -> int:
+    from deltos.cli.graph_json import references_json
     from deltos.domains.graph.render import render_references
 
-    if not arguments.symbol and not arguments.at:
-        raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
     with _opened(arguments) as (search, page, _, is_complete):
         page = page.noted(search.note_on(arguments.symbol or ""))
         found = True
@@ -141,7 +181,7 @@ def _refs(arguments: argparse.Namespace) -> int:
                 continue
             references = search.references(target)
             if arguments.json:
-                print_json(_references(references, search.source))
+                print_json(references_json(references, search.source))
             else:
                 told = render_references(
                     references,
@@ -163,9 +203,10 @@ class _Undefined:
 
     def tell(self, *, as_json: bool) -> None:
         """Say so, as one line of the answer or as an error."""
+        from deltos.cli.graph_json import undefined_json
+
         if as_json:
-            file, _, line = self.place.rpartition(":")
-            print_json({"symbol": None, "file": file, "line": int(line), "references": [], "error": str(self.problem)})
+            print_json(undefined_json(self.place, self.problem))
         else:
             print(f"Error: {self.problem}", file=sys.stderr)
 
@@ -186,6 +227,7 @@ def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Targ
 
 @_for_several("get_impact")
 def _impact(arguments: argparse.Namespace) -> int:
+    from deltos.cli.graph_json import impact_json
     from deltos.domains.graph.render import render_impact
 
     with _opened(arguments) as (search, page, links, _):
@@ -193,8 +235,7 @@ def _impact(arguments: argparse.Namespace) -> int:
         for target in search.targets(arguments.symbol):
             impact = search.impact(target)
             if arguments.json:
-                levels = [[_symbol(row) for row in level] for level in impact.levels]
-                print_json({**_symbol(target.first), "levels": levels, "tests": [_symbol(row) for row in impact.tests]})
+                print_json(impact_json(impact))
             else:
                 together = links.changed_with(target.first.path, search.root)
                 print(
@@ -207,6 +248,7 @@ def _impact(arguments: argparse.Namespace) -> int:
 
 @_for_several("detect_circular")
 def _cycles(arguments: argparse.Namespace) -> int:
+    from deltos.cli.graph_json import component_json
     from deltos.domains.graph.cycles import find_cycles
     from deltos.domains.graph.render import render_cycles
 
@@ -214,7 +256,7 @@ def _cycles(arguments: argparse.Namespace) -> int:
         found = find_cycles(search.reader.imports())
         if arguments.json:
             for component in found:
-                print_json({"mode": component.mode, "files": component.files, "cycle": component.cycle})
+                print_json(component_json(component))
         else:
             print(name_commands_in_notes(render_cycles(found, search.reader.paths(), page=page).text))
     return 0
@@ -249,13 +291,14 @@ def _draw(arguments: argparse.Namespace) -> int:
 
 @_for_several("get_context")
 def _context(arguments: argparse.Namespace) -> int:
+    from deltos.cli.graph_json import context_json, scope_json
     from deltos.domains.graph.render import render_context
 
     with _opened(arguments) as (search, page, links, _):
         if (scope := search.scope(arguments.symbol)) is not None:
             told = _map(search, scope, links, page)
             if arguments.json:
-                print_json(_scope(search, scope, told))
+                print_json(scope_json(search, scope, told))
             else:
                 print(name_commands_in_notes(told))
             return 0
@@ -263,16 +306,7 @@ def _context(arguments: argparse.Namespace) -> int:
         for target in search.targets(arguments.symbol):
             context = search.context(target)
             if arguments.json:
-                print_json({
-                    **_symbol(target.first),
-                    "callers": [
-                        {"file": use.path, "line": use.line} for group in context.callers for use in group.uses
-                    ],
-                    "callees": [_symbol(row) for row in context.callees],
-                    "bases": [_symbol(row) for row in context.bases],
-                    "subclasses": [_symbol(row) for row in context.subclasses],
-                    "members": [_symbol(row) for row in context.members],
-                })  # fmt: skip
+                print_json(context_json(context))
             else:
                 first, root = target.first, search.root
                 extras = [*links.past(first, root), *links.mentions(first.name, root)]
@@ -291,14 +325,13 @@ def _map(search: GraphSearch, scope: Scope, links: Links, page: BudgetedLines) -
 
 @_for_several("get_stats")
 def _stats(arguments: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
+    from deltos.cli.graph_json import stats_json
     from deltos.domains.graph.render import render_stats
 
     with _opened(arguments) as (search, page, *_):
         counts = search.reader.counts()
         if arguments.json:
-            print_json(asdict(counts))
+            print_json(stats_json(counts))
         else:
             print(name_commands_in_notes(render_stats(counts, "index complete and up to date", page=page).text))
     return 0
@@ -328,45 +361,3 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
             yield app.graph_search(index), page, app.links, freshness.complete and not freshness.notes
         except NotFound as problem:
             raise with_notes(problem, notes) from None
-
-
-def _scope(search: GraphSearch, scope: Scope, told: str) -> JsonObject:
-    """A file with its definitions, or a folder with its files; `map` is what people read."""
-    if scope.is_file:
-        rows = search.reader.symbols_in(scope.path)
-        return {"file": scope.path, "symbols": [_symbol(row) for row in rows], "map": told}
-    inside = f"{scope.path}/" if scope.path else ""
-    files = [path for path in search.reader.paths() if path.startswith(inside)]
-    return {"folder": scope.path or ".", "files": files, "map": told}
-
-
-def _symbol(row: Symbol, generated: Collection[str] = ()) -> JsonObject:
-    told: JsonObject = {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
-    return {**told, "generated": True} if row.path in generated else told
-
-
-def _references(references: FoundReferences, source: Source) -> JsonObject:
-    """`certain` are places that name the symbol, by its name or an alias; uses through another definition that need not
-    run it, and possible ones, are not. `via` tells how each reaches the symbol."""
-    rows = [(row, True, references.way(row)) for row in (*references.certain, *references.aliased)]
-    rows += [(row, False, references.way(row)) for row in references.through]
-    rows += [(row, False, "text") for row in references.possible]
-    texts = source.lines((row.path, row.line) for row, _, _ in rows)
-    first, generated = references.target.first, source.generated
-    return {
-        "symbol": bare_key(references.target.name),
-        "file": first.path,
-        "line": first.line,
-        "references": [
-            {
-                "file": row.path,
-                "line": row.line,
-                "kind": row.kind,
-                "certain": certain,
-                "via": way,
-                "text": texts.get((row.path, row.line), "").strip(),
-                **({"generated": True} if row.path in generated else {}),
-            }
-            for row, certain, way in rows
-        ],
-    }

@@ -18,6 +18,7 @@ from deltos.domains.graph.model import ALIAS
 from deltos.domains.graph.page import BudgetedLines, Piece, cut_line
 from deltos.domains.graph.query import case_note, is_pattern, path_filter
 from deltos.domains.graph.render import render_context, render_cycles, render_impact, render_references, render_stats
+from deltos.domains.graph.search import GraphSearch
 from deltos.domains.graph.uses import UNDER_ANOTHER_NAME, UseGroup, merged
 from deltos.errors import Cancelled, DeltosError, NotFound, NothingToIndex
 from deltos.store.symbols import bare_key
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.graph.across import Crossings, Crossroads
+    from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.model import Surroundings
-    from deltos.domains.graph.search import GraphSearch, Impact, Target
+    from deltos.domains.graph.search import Impact, Target
     from deltos.isolated.process import Workers
     from deltos.store.graph import ReferenceRow
     from deltos.store.project import ProjectStore
     from deltos.store.symbols import Symbol
+    from deltos.workspace.selection import FreshSelection
 
 _T = TypeVar("_T")
 _MOST_ANSWERED = 5  # definitions that one answer is about
@@ -59,18 +62,37 @@ class OpenedProject:
     notes: tuple[str, ...] = ()
 
 
-class _Meant(NamedTuple):
+class Meant(NamedTuple):
     """A definition that may be meant, and the position of its project."""
 
     project: int
     target: Target
 
 
-class _Affected(NamedTuple):
+class Affected(NamedTuple):
     """A definition that a change affects, in another project than the one that changes."""
 
     symbol: Symbol
     distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsesElsewhere:
+    """The uses of a definition in a project that imports it; `not_resolved` counts importing files that may have
+    more."""
+
+    project: OpenedProject
+    groups: tuple[UseGroup, ...]
+    not_resolved: int
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedElsewhere:
+    """What a change affects in a project that imports what changes, nearest first; `not_resolved` as above."""
+
+    project: OpenedProject
+    rows: tuple[Affected, ...]
+    not_resolved: int
 
 
 class SeveralGraphs:
@@ -92,30 +114,71 @@ class SeveralGraphs:
         self._token_budget = token_budget
         self._members = [Member.of(each.name, each.store, each.workers) for each in projects]
 
+    @classmethod
+    def of(
+        cls, fresh: FreshSelection, crossroads: Crossroads, surroundings: Surroundings, *, token_budget: int
+    ) -> SeveralGraphs:
+        """The graphs of projects that were brought up to date."""
+        projects = [
+            OpenedProject(
+                each.name,
+                each.index.project.root,
+                GraphSearch(each.index.store, each.index.project.root),
+                each.index.store,
+                each.index.workers,
+                each.freshness.complete and not each.freshness.notes,
+                each.freshness.notes_about("graph"),
+            )
+            for each in fresh.ready
+        ]
+        return cls(projects, fresh.left, crossroads, surroundings, token_budget=token_budget)
+
+    @property
+    def left(self) -> Sequence[Left]:
+        """The projects that did not answer, so far, and why."""
+        return self._left
+
+    def project(self, number: int) -> OpenedProject:
+        """The project at a position."""
+        return self._projects[number]
+
     # --- definitions
 
     def find_symbol(self, symbol: str, *, path: str, kinds: frozenset[str], limit: int) -> Answer:
         """Definitions by name or pattern, each with its project."""
-        every = self._each(
-            lambda opened: opened.search.find(symbol, path=path, kinds=kinds, suggests=False), symbol=symbol
-        )
-        rows = [(self._projects[number].name, row) for number, found in every for row in found]
-        rows = _as_written(rows, lambda pair: pair[1], symbol)
-        rows.sort(key=lambda pair: (is_test(pair[1].path), pair[1].kind == "variable"))
+        numbers, rows = self._found(symbol, path=path, kinds=kinds)
         listed = rows[:limit]
 
         def header(shown: int) -> str:
             if shown < len(rows):
                 return cut_line(shown, len(listed), len(rows), "definitions")
-            where = counted(len({name for name, _ in rows}), "project")
+            where = counted(len({opened.name for opened, _ in rows}), "project")
             return f"{counted(len(rows), 'definition')} of '{symbol}' in {where}"
 
-        numbers = [number for number, _ in every]
         page = self._page(notes=(*self._alias_notes(symbol, numbers), *self._notes(numbers)))
-        return page.widest(
-            header,
-            lambda width: [Piece(f"[{name}] {definition_line(row, characters=width)}") for name, row in listed],
+
+        def pieces(width: int) -> list[Piece]:
+            return [Piece(f"[{opened.name}] {definition_line(row, characters=width)}") for opened, row in listed]
+
+        return page.widest(header, pieces)
+
+    def definitions(
+        self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()
+    ) -> list[tuple[OpenedProject, Symbol]]:
+        """Definitions by name or pattern, each with its project; code first."""
+        return self._found(symbol, path=path, kinds=kinds)[1]
+
+    def _found(
+        self, symbol: str, *, path: str, kinds: frozenset[str]
+    ) -> tuple[list[int], list[tuple[OpenedProject, Symbol]]]:
+        """The positions of the projects that have definitions, and these."""
+        every = self._each(
+            lambda opened: opened.search.find(symbol, path=path, kinds=kinds, suggests=False), symbol=symbol
         )
+        rows = [(self._projects[number], row) for number, found in every for row in found]
+        rows = _as_written(rows, lambda pair: pair[1], symbol)
+        rows.sort(key=lambda pair: (is_test(pair[1].path), pair[1].kind == "variable"))
+        return [number for number, _ in every], rows
 
     # --- references
 
@@ -134,35 +197,29 @@ class SeveralGraphs:
                 where=opened.name,
             )
 
-        def across(meant: _Meant, page: BudgetedLines) -> Answer | None:
+        def across(meant: Meant, page: BudgetedLines) -> Answer | None:
             return self._uses_elsewhere(meant, page, path=path, with_tests=with_tests, limit=limit)
 
         return self._answered(symbol, own, across)
 
     def _uses_elsewhere(
-        self, meant: _Meant, page: BudgetedLines, *, path: str, with_tests: bool, limit: int
+        self, meant: Meant, page: BudgetedLines, *, path: str, with_tests: bool, limit: int
     ) -> Answer | None:
         """The uses of a definition in other projects, as one block for each."""
-        definitions = self._definitions(meant)
-        found = []
-        for user, crossings in self._into(meant.project):
-            groups = _groups(crossings, definitions, meant.target)
-            keeps = self._filter(self._projects[user], path, with_tests=with_tests)
-            groups = [replace(each, uses=tuple(use for use in each.uses if keeps(use.path))) for each in groups]
-            found.append((user, crossings, [group for group in groups if group.uses]))
+        found = self.uses_elsewhere(meant, path=path, with_tests=with_tests)
         if not found:
             return None
-        total = sum(len(group.uses) for _, _, groups in found for group in groups)
+        total = sum(len(group.uses) for each in found for group in each.groups)
         blocks, room = [], limit
-        for user, crossings, groups in found:
+        for each in found:
             listed = []
-            for group in groups:
+            for group in each.groups:
                 listed.append(replace(group, uses=group.uses[: max(0, room)]))
                 room -= len(group.uses)
-            source = self._projects[user].search.source
+            source = each.project.search.source
             texts = source.lines(use.place for group in listed for use in group.uses)
             lines = UseLines(meant.target.first, texts, source.changed)
-            blocks.append((self._heading(user, crossings, groups), lines, [each for each in listed if each.uses]))
+            blocks.append((_heading(each), lines, [group for group in listed if group.uses]))
 
         def pieces(width: int) -> list[Piece]:
             return [piece for heading, lines, groups in blocks for piece in _block(heading, lines, groups, width)]
@@ -172,63 +229,76 @@ class SeveralGraphs:
 
         return page.widest(header, pieces)
 
-    def _heading(self, user: int, crossings: Crossings, groups: Sequence[UseGroup]) -> str:
-        """How many uses a project has of what another declares."""
-        sure = [use for group in groups if not group.reason for use in group.uses]
-        possible = sum(len(group.uses) for group in groups if group.reason)
-        text = f"[{self._projects[user].name}] {counted(len(sure), 'reference')}"
-        text += f" in {counted(len({use.path for use in sure}), 'file')}" if sure else ""
-        text += f", {possible} possible" if possible else ""
-        if crossings.unread:
-            text += f"; {counted(crossings.unread, 'importing file')} not resolved: search for the name there"
-        return text
+    def uses_elsewhere(self, meant: Meant, *, path: str = "", with_tests: bool = True) -> list[UsesElsewhere]:
+        """The uses of a definition in each project that imports what its project offers."""
+        definitions = self._definitions(meant)
+        found = []
+        for user, crossings in self._into(meant.project):
+            opened = self._projects[user]
+            keeps = self._filter(opened, path, with_tests=with_tests)
+            groups = [
+                replace(each, uses=tuple(use for use in each.uses if keeps(use.path)))
+                for each in _groups(crossings, definitions, meant.target)
+            ]
+            used = tuple(group for group in groups if group.uses)
+            found.append(UsesElsewhere(opened, used, crossings.unread))
+        return found
 
     # --- impact
 
     def get_impact(self, symbol: str, *, limit: int) -> Answer:
         """Transitive dependants in a definition's own project and in those that import it."""
-        impacts: dict[_Meant, Impact] = {}
+        impacts: dict[Meant, Impact] = {}
 
         def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
             impact = opened.search.impact(target)
-            impacts[_Meant(self._projects.index(opened), target)] = impact
+            impacts[Meant(self._projects.index(opened), target)] = impact
             together = self._surroundings.changed_with(target.first.path, opened.search.root)
             return render_impact(impact, opened.search.source, together, limit=limit, page=page)
 
-        def across(meant: _Meant, page: BudgetedLines) -> Answer | None:
+        def across(meant: Meant, page: BudgetedLines) -> Answer | None:
             return self._affected_elsewhere(meant, impacts[meant], page, limit=limit)
 
         return self._answered(symbol, own, across)
 
-    def _affected_elsewhere(self, meant: _Meant, impact: Impact, page: BudgetedLines, *, limit: int) -> Answer | None:
-        affected, unread = self._spread(meant, impact)
-        if not affected:
+    def _affected_elsewhere(self, meant: Meant, impact: Impact, page: BudgetedLines, *, limit: int) -> Answer | None:
+        found = self.affected_elsewhere(meant, impact)
+        if not found:
             return None
-        total = sum(len(rows) for rows in affected.values())
+        affected = [each for each in found if each.rows]
+        total = sum(len(each.rows) for each in affected)
         pieces: list[Piece] = []
         room = limit
-        for user, rows in affected.items():
-            tests = sum(is_test(row.symbol.path) for row in rows)
-            files = len({row.symbol.path for row in rows})
-            heading = (
-                f"[{self._projects[user].name}] affects {counted(len(rows), 'symbol')} in {counted(files, 'file')}"
-            )
+        for each in affected:
+            tests = sum(is_test(row.symbol.path) for row in each.rows)
+            files = len({row.symbol.path for row in each.rows})
+            heading = f"[{each.project.name}] affects {counted(len(each.rows), 'symbol')} in {counted(files, 'file')}"
             heading += f", {counted(tests, 'test')}" if tests else ""
-            pieces += _affected_pieces(heading, rows[: max(0, room)])
-            room -= len(rows)
-        for user, number in unread.items():
-            name = self._projects[user].name
-            pieces.append(Piece(f"[{name}] {counted(number, 'importing file')} not resolved: there may be more", 0))
+            pieces += _affected_pieces(heading, each.rows[: max(0, room)])
+            room -= len(each.rows)
+        for each in found:
+            if each.not_resolved:
+                files_left = counted(each.not_resolved, "importing file")
+                pieces.append(Piece(f"[{each.project.name}] {files_left} not resolved: there may be more", 0))
 
         def header(shown: int) -> str:
             return cut_line(shown, min(limit, total), total, "dependants elsewhere") if shown < total else ""
 
         return page.answer(header, pieces)
 
-    def _spread(self, meant: _Meant, impact: Impact) -> tuple[dict[int, list[_Affected]], dict[int, int]]:
+    def affected_elsewhere(self, meant: Meant, impact: Impact) -> list[AffectedElsewhere]:
+        """What a change affects in each project that its own code, or what that passes on, leads to."""
+        affected, unread = self._spread(meant, impact)
+        users = dict.fromkeys([*affected, *unread])
+        return [
+            AffectedElsewhere(self._projects[user], tuple(affected.get(user, ())), unread.get(user, 0))
+            for user in users
+        ]
+
+    def _spread(self, meant: Meant, impact: Impact) -> tuple[dict[int, list[Affected]], dict[int, int]]:
         """What a change affects in other projects, by project and distance; and importing files not resolved."""
         frontier = {meant.project: self._changed(meant, impact)}
-        affected: dict[int, list[_Affected]] = {}
+        affected: dict[int, list[Affected]] = {}
         unread: dict[int, int] = {}
         seen: set[tuple[int, int]] = set()
         while frontier:
@@ -240,12 +310,12 @@ class SeveralGraphs:
                 for row, distance in self._closure(user, crossings, changed) if user != meant.project else ():
                     if (user, row.node_id) not in seen:
                         seen.add((user, row.node_id))
-                        affected.setdefault(user, []).append(_Affected(row, distance))
+                        affected.setdefault(user, []).append(Affected(row, distance))
                         following[user][Definition(row.path, row.key)] = distance
             frontier = following
         return {user: sorted(rows, key=_by_distance) for user, rows in affected.items()}, unread
 
-    def _changed(self, meant: _Meant, impact: Impact) -> dict[Definition, int]:
+    def _changed(self, meant: Meant, impact: Impact) -> dict[Definition, int]:
         """What a change affects in its own project, with the distance."""
         changed = dict.fromkeys([*self._definitions(meant), *self._members_of(meant)], 0)
         for row in (row for level in impact.levels for row in level):
@@ -288,14 +358,14 @@ class SeveralGraphs:
             extras = [*self._surroundings.past(first, root), *self._surroundings.mentions(first.name, root)]
             return render_context(opened.search.context(target), opened.search.source, extras, page=page)
 
-        def across(meant: _Meant, page: BudgetedLines) -> Answer | None:
+        def across(meant: Meant, page: BudgetedLines) -> Answer | None:
             return self._uses_elsewhere(meant, page, path="", with_tests=True, limit=_CONTEXT_SHOWN)
 
         return self._answered(symbol, own, across)
 
     def detect_circular(self) -> Answer:
         """Import cycles of each project; those without any are counted."""
-        every = self._each(lambda opened: find_cycles(opened.search.reader.imports()))
+        every = self._cycles()
         with_cycles = [(number, cycles) for number, cycles in every if cycles]
         without = len(every) - len(with_cycles)
         if not with_cycles:
@@ -310,6 +380,13 @@ class SeveralGraphs:
         last = f"No circular imports in {counted(without, 'other project')}." if without else ""
         return self._joined([number for number, _ in with_cycles], blocks, last)
 
+    def cycles(self) -> list[tuple[OpenedProject, list[Component]]]:
+        """The import cycles of each project."""
+        return [(self._projects[number], found) for number, found in self._cycles()]
+
+    def _cycles(self) -> list[tuple[int, list[Component]]]:
+        return self._each(lambda opened: find_cycles(opened.search.reader.imports()))
+
     def get_stats(self) -> Answer:
         """Sizes and shares of each project."""
 
@@ -320,6 +397,10 @@ class SeveralGraphs:
         return self._in_turn(stats)
 
     # --- what they share
+
+    def of_each(self, ask: Callable[[OpenedProject], _T]) -> list[tuple[OpenedProject, _T]]:
+        """What each project answers; those that fail are among the ones that are `left`."""
+        return [(self._projects[number], found) for number, found in self._each(ask)]
 
     def _each(self, ask: Callable[[OpenedProject], _T], *, symbol: str = "") -> list[tuple[int, _T]]:
         """What each project answers, by position. Those that have nothing are left out, those that fail are named;
@@ -353,15 +434,10 @@ class SeveralGraphs:
         self,
         symbol: str,
         own: Callable[[OpenedProject, Target, BudgetedLines], Answer],
-        across: Callable[[_Meant, BudgetedLines], Answer | None],
+        across: Callable[[Meant, BudgetedLines], Answer | None],
     ) -> Answer:
         """The answer for the definitions that are meant, each with what other projects say; or the candidates."""
-        meant_in = self._each(lambda opened: opened.search.targets(symbol, suggests=False), symbol=symbol)
-        every = [_Meant(number, each) for number, found in meant_in for each in found]
-        every = _as_written(every, lambda meant: meant.target.first, symbol)
-        counts = self._counts(every)
-        every.sort(key=lambda meant: -counts[meant])
-        every, doubles = self._each_place_once(every)
+        every, counts, doubles = self._meant(symbol)
         if len(every) > 1 and not is_pattern(symbol) and len({bare_key(each.target.name) for each in every}) > 1:
             return self._candidates(symbol, every, counts)
         shown, rest = every[:_MOST_ANSWERED], every[_MOST_ANSWERED:]
@@ -385,10 +461,24 @@ class SeveralGraphs:
                 truncated, original = truncated or answer.truncated, original + answer.original_characters
         return Answer("\n".join([*head, *texts, *([last] if last else [])]), None, truncated, original)
 
-    def _each_place_once(self, every: Sequence[_Meant]) -> tuple[list[_Meant], tuple[str, ...]]:
+    def meant(self, symbol: str) -> list[Meant]:
+        """The definitions that a name, a pattern or a place may mean, the most used first."""
+        return self._meant(symbol)[0]
+
+    def _meant(self, symbol: str) -> tuple[list[Meant], dict[Meant, int], tuple[str, ...]]:
+        """The definitions that may be meant, how often each is used, and notes on those that two projects share."""
+        found_in = self._each(lambda opened: opened.search.targets(symbol, suggests=False), symbol=symbol)
+        every = [Meant(number, each) for number, found in found_in for each in found]
+        every = _as_written(every, lambda meant: meant.target.first, symbol)
+        counts = self._counts(every)
+        every.sort(key=lambda meant: -counts[meant])
+        kept, doubles = self._each_place_once(every)
+        return kept, counts, doubles
+
+    def _each_place_once(self, every: Sequence[Meant]) -> tuple[list[Meant], tuple[str, ...]]:
         """Definitions without those that stand in two projects, of which one lies inside the other: the one that most
         refer to is kept, and a note says whose it is."""
-        kept: dict[tuple[Path, int, str], _Meant] = {}
+        kept: dict[tuple[Path, int, str], Meant] = {}
         inside: dict[tuple[str, str], None] = {}
         for meant in every:
             opened, first = self._projects[meant.project], meant.target.first
@@ -400,10 +490,10 @@ class SeveralGraphs:
 
     def _own_and_elsewhere(
         self,
-        meant: _Meant,
+        meant: Meant,
         tokens: int,
         own: Callable[[OpenedProject, Target, BudgetedLines], Answer],
-        across: Callable[[_Meant, BudgetedLines], Answer | None],
+        across: Callable[[Meant, BudgetedLines], Answer | None],
     ) -> Iterator[Answer]:
         """What a definition's own project says, then the others; the first leaves room where others have something."""
         opened = self._projects[meant.project]
@@ -422,7 +512,7 @@ class SeveralGraphs:
         why = f"only {names} can import {opened.name}" if users else f"none imports a package of {opened.name}"
         yield Answer(f"No use of it is known in {others}: {why}.")
 
-    def _candidates(self, symbol: str, every: Sequence[_Meant], counts: dict[_Meant, int]) -> Answer:
+    def _candidates(self, symbol: str, every: Sequence[Meant], counts: dict[Meant, int]) -> Answer:
         """An ambiguous name: what it may mean, most referred to first."""
         lines = [
             Piece(
@@ -440,7 +530,7 @@ class SeveralGraphs:
 
         return self._page(notes=self._notes({each.project for each in every})).answer(header, lines)
 
-    def _counts(self, every: Sequence[_Meant]) -> dict[_Meant, int]:
+    def _counts(self, every: Sequence[Meant]) -> dict[Meant, int]:
         counts = {}
         for meant in every:
             reader = self._projects[meant.project].search.reader
@@ -469,7 +559,7 @@ class SeveralGraphs:
         """The references of other projects to one; the same list however often it is asked for."""
         return list(self._crossroads.into(provider, self._members))
 
-    def _definitions(self, meant: _Meant) -> list[Definition]:
+    def _definitions(self, meant: Meant) -> list[Definition]:
         """All definitions of what is meant, by path and key."""
         rows = self._projects[meant.project].search.reader.symbols(meant.target.node_ids).values()
         first = meant.target.first
@@ -477,7 +567,7 @@ class SeveralGraphs:
             dict.fromkeys([Definition(first.path, first.key), *(Definition(row.path, row.key) for row in rows)])
         )
 
-    def _members_of(self, meant: _Meant) -> list[Definition]:
+    def _members_of(self, meant: Meant) -> list[Definition]:
         """What is defined inside of what is meant: who uses it depends on the whole."""
         first = meant.target.first
         rows = self._projects[meant.project].search.reader.symbols_in(first.path)
@@ -536,6 +626,18 @@ def _group(title: str, rows: Sequence[ReferenceRow], reason: str = "") -> UseGro
     return UseGroup(f"--- possible: {reason} ---" if reason else title, tuple(merged(rows)), reason)
 
 
+def _heading(found: UsesElsewhere) -> str:
+    """How many uses a project has of what another declares."""
+    sure = [use for group in found.groups if not group.reason for use in group.uses]
+    possible = sum(len(group.uses) for group in found.groups if group.reason)
+    text = f"[{found.project.name}] {counted(len(sure), 'reference')}"
+    text += f" in {counted(len({use.path for use in sure}), 'file')}" if sure else ""
+    text += f", {possible} possible" if possible else ""
+    if found.not_resolved:
+        text += f"; {counted(found.not_resolved, 'importing file')} not resolved: search for the name there"
+    return text
+
+
 def _block(heading: str, lines: UseLines, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
     """The pieces of one project, the first of which begins with its heading."""
     pieces = list(lines.grouped(groups, width))
@@ -551,7 +653,7 @@ def replace_text(piece: Piece, text: str) -> Piece:
     return Piece(text, piece.results)
 
 
-def _affected_pieces(heading: str, rows: Sequence[_Affected]) -> Iterator[Piece]:
+def _affected_pieces(heading: str, rows: Sequence[Affected]) -> Iterator[Piece]:
     """One piece per distance and file."""
     places: dict[tuple[int, str], list[Symbol]] = defaultdict(list)
     for symbol, distance in rows:
@@ -565,5 +667,5 @@ def _affected_pieces(heading: str, rows: Sequence[_Affected]) -> Iterator[Piece]
         heading = ""
 
 
-def _by_distance(row: _Affected) -> tuple[int, bool, str, int]:
+def _by_distance(row: Affected) -> tuple[int, bool, str, int]:
     return row.distance, is_test(row.symbol.path), row.symbol.path, row.symbol.line

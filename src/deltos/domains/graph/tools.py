@@ -23,7 +23,7 @@ from deltos.domains.graph.render import (
     render_symbols,
 )  # fmt: skip
 from deltos.domains.graph.search import GraphSearch
-from deltos.domains.graph.several import OpenedProject, SeveralGraphs
+from deltos.domains.graph.several import SeveralGraphs
 from deltos.errors import NotFound
 from deltos.store.symbols import bare_key
 from deltos.tool import Answer, Call, Parameter, Tool
@@ -168,21 +168,7 @@ class _GraphTools:
     def _opened_all(self, selection: Selection, call: Call) -> SeveralGraphs:
         """The graphs of several projects, brought up to date."""
         fresh = freshen_all(selection, call.progress)
-        projects = [
-            OpenedProject(
-                each.name,
-                each.index.project.root,
-                GraphSearch(each.index.store, each.index.project.root),
-                each.index.store,
-                each.index.workers,
-                each.freshness.complete and not each.freshness.notes,
-                each.freshness.notes_about("graph"),
-            )
-            for each in fresh.ready
-        ]
-        return SeveralGraphs(
-            projects, fresh.left, self._crossroads, self._surroundings, token_budget=self._token_budget
-        )
+        return SeveralGraphs.of(fresh, self._crossroads, self._surroundings, token_budget=self._token_budget)
 
     def find_symbol(self, graph: _Opened, call: Call) -> Answer:
         """Definitions by name or pattern."""
