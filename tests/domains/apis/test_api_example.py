@@ -102,7 +102,7 @@ def posted(*bodies: Content) -> list[str]:
 
 def body_of(media_type: str, schema: Any, example: Any = None) -> Any:
     """The JSON that an example sends."""
-    return json.loads(posted(Content(media_type, schema, example))[-1])
+    return json.loads(posted(Content(media_type, schema, (example,)))[-1])
 
 
 def test_a_written_example_is_used_unless_it_is_too_long() -> None:
@@ -273,3 +273,42 @@ def test_what_tells_operations_of_one_path_apart_is_not_sent() -> None:
     assert words(path="/files/{id}#add_link", parameters=parameters) == [
         "https://t.example/v1/files/<ID>?fields=<FIELDS>"
     ]
+
+
+MACHINE: dict[str, Any] = {
+    "type": "object",
+    "required": ["size"],
+    "properties": {"size": {"type": "string", "example": "small"}, "backups": {"type": "boolean"}},
+}
+MANY: dict[str, Any] = {
+    "allOf": [{"properties": {"names": {"type": "array", "minItems": 2}}, "required": ["names", "zone"]}, MACHINE]
+}
+ONE: dict[str, Any] = {"allOf": [{"properties": {"name": {"type": "string"}}, "required": ["name"]}, MACHINE]}
+
+
+def test_of_alternatives_the_smallest_is_shown() -> None:
+    assert body_of("application/json", {"oneOf": [MANY, ONE]}) == {"name": "string", "size": "small"}
+    inner = {"required": ["machine"], "properties": {"machine": {"anyOf": [MANY, ONE]}}}
+    assert body_of("application/json", inner) == {"machine": {"name": "string", "size": "small"}}
+
+
+def test_of_several_written_examples_of_alternatives_the_smallest_is_shown_without_what_is_optional() -> None:
+    many = {"names": ["a", "b"], "zone": "z", "size": "l", "backups": True}
+    one = {"name": "a", "size": "l", "backups": True}
+    shown = posted(Content("application/json", {"oneOf": [MANY, ONE]}, ({}, many, one)))[-1]
+    assert json.loads(shown) == {"name": "a", "size": "l"}
+    assert body_of("application/json", ONE, one) == one  # no alternatives: as it was written
+
+
+def test_another_kind_of_request_is_no_smaller_alternative() -> None:
+    create = {"required": ["do", "value"], "properties": {"do": {"enum": ["create"]}, "value": {"type": "string"}}}
+    delete = {"required": ["do"], "properties": {"do": {"enum": ["delete"]}}}
+    schema = {"oneOf": [create, delete]}
+    assert body_of("application/json", schema) == {"do": "create", "value": "string"}
+    written = ({"do": "create", "value": "long"}, {"do": "delete"})
+    assert json.loads(posted(Content("application/json", schema, written))[-1]) == written[0]
+
+
+def test_an_alternative_that_is_no_object_takes_the_place_of_none() -> None:
+    inner = {"required": ["tax"], "properties": {"tax": {"anyOf": [ONE, {"enum": [""]}]}}}
+    assert body_of("application/json", inner) == {"tax": {"name": "string", "size": "small"}}

@@ -164,7 +164,7 @@ def test_examples_of_request_bodies_are_kept_when_small() -> None:
         "          a/one: {example: {x: 1}}\n          a/two: {examples: {first: {$ref: '#/components/examples/E'}}}\n"
         "          a/three: {example: " + "y" * 3_000 + "}\ncomponents: {examples: {E: {value: {z: 2}}}}\n"
     )
-    assert [content.example for content in only(text).bodies] == [{"x": "1"}, {"z": "2"}, None]
+    assert [content.examples for content in only(text).bodies] == [({"x": "1"},), ({"z": "2"},), ()]
 
 
 SWAGGER = """

@@ -179,12 +179,21 @@ def _body(operation: Operation, sampler: Sampler) -> list[str]:
 
 
 def _body_value(content: Content, sampler: Sampler) -> Json:
-    """What the author wrote where it is short and fits the schema, else a value made for it."""
-    if content.example is not None:
-        written = sampler.fitted(content.example, content.schema)
-        if len(_compact(written)) <= MAX_BODY_CHARACTERS and sampler.conforms(written, content.schema):
-            return written
-    return sampler.made(content.schema)
+    """What the author wrote where it is short and fits the schema, else a value made for it.
+
+    Of several examples the shortest that does the same as the first; an empty one only where there is no other.
+    """
+    written = (sampler.fitted(example, content.schema) for example in content.examples if example is not None)
+    fitting = [
+        value
+        for value in written
+        if len(_compact(value)) <= MAX_BODY_CHARACTERS and sampler.conforms(value, content.schema)
+    ]
+    if not fitting:
+        return sampler.made(content.schema)
+    first = next(filter(None, fitting), fitting[0])
+    alike = [value for value in fitting if value and sampler.does_the_same(first, value, content.schema)]
+    return sampler.trimmed(min(alike, key=lambda value: len(_compact(value)), default=first), content.schema)
 
 
 def _written_body(value: Json, content: Content, media_type: str) -> str:

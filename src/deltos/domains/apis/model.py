@@ -25,11 +25,14 @@ class ApiParameter(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """A body in one media type; `deep` are the fields of a form whose inner keys stand in brackets."""
+    """A body in one media type, with examples that its author wrote.
+
+    `deep` are the fields of a form whose inner keys stand in brackets.
+    """
 
     media_type: str
     schema: Json
-    example: Json = None
+    examples: tuple[Json, ...] = ()
     deep: tuple[str, ...] = ()
 
 

@@ -23,6 +23,7 @@ MAX_OPTIONAL_FIELDS = 3  # of a body in which nothing is required
 MAX_OPTIONS = 12  # alternatives of a schema that are tried
 MAX_LEVELS = 24
 MAX_STEPS = 4_000  # parts of schemas that one sample looks at
+_STEPS_FOR_THE_REST = MAX_STEPS // 2  # not spent on finding a smaller alternative
 MAX_WRITTEN_CHARACTERS = 700  # of what the author gives
 MAX_ITEMS = 50
 MAX_LENGTH = 1_000
@@ -97,7 +98,19 @@ class Sampler:
     def made(self, schema: Json) -> Json:
         """A value that fits a schema, an empty object where there is none."""
         value = self.value(schema)
-        return {} if value is _NONE else value
+        return {} if value is _NONE else self.trimmed(value, schema)
+
+    def trimmed(self, value: Json, schema: Json) -> Json:
+        """An object for a schema of alternatives, with what the first one that it fits requires and no more."""
+        flat = self.merged(schema)
+        if not flat.get(_CHOICES) or not isinstance(value, dict):
+            return value
+        for joined, _ in _joined_options(flat):
+            if self.conforms(value, joined):
+                required = _sequence(self.merged(joined).get("required"))
+                less = {name: part for name, part in value.items() if name in required}
+                return less if less and self.conforms(less, schema) and self._steps > 0 else value
+        return value
 
     def value(self, schema: Json, seen: tuple[str, ...] = (), *, is_whole: bool = True) -> Json:
         """A value that fits; of `is_whole` bodies a few optional fields are shown where none is required."""
@@ -165,21 +178,53 @@ class Sampler:
     # ------------------------------------------------------------------ alternatives
 
     def _chosen(self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool) -> Json:
-        """A value of the first alternative that fits the whole schema."""
-        base = {name: part for name, part in flat.items() if name != _CHOICES}
+        """A value of the first alternative that fits the whole schema, or a smaller object of another one."""
         first: Json = _NONE
-        for option in _combinations(flat[_CHOICES]):
-            joined = {"allOf": [base, *option]}
+        values = self._option_values(schema, flat, seen, is_whole=is_whole)
+        for value, fits in values:
+            if fits:
+                return self._smallest(value, values, schema)
+            first = value if first is _NONE else first
+        return first
+
+    def _smallest(self, value: Json, others: Iterator[tuple[Json, bool]], schema: Json) -> Json:
+        """The object with the fewest values that does the same as the first one.
+
+        What is no object stays: `""` or a mere id beside an object is often a special case.
+        """
+        if not isinstance(value, dict) or self._steps <= _STEPS_FOR_THE_REST:
+            return value
+        self._steps -= _STEPS_FOR_THE_REST
+        for other, fits in others:
+            if fits and self._steps > 0 and isinstance(other, dict) and 0 < _size(other) < _size(value):
+                value = other if self.does_the_same(value, other, schema) else value
+        self._steps += _STEPS_FOR_THE_REST
+        return value
+
+    def does_the_same(self, one: Json, other: Json, schema: Json) -> bool:
+        """Whether no field with a fixed set of values tells two objects apart: `delete` is no smaller `create`."""
+        if not isinstance(one, dict) or not isinstance(other, dict):
+            return False
+        flat = self.merged(schema)
+        members = {**self._members_of_options(flat), **_mapping(flat.get("properties"))}
+        differing = (name for name in one.keys() & other.keys() if one[name] != other[name])
+        return not any({"enum", "const", _CHOICES} & self.merged(members.get(name)).keys() for name in differing)
+
+    def _option_values(
+        self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool
+    ) -> Iterator[tuple[Json, bool]]:
+        """For each alternative values with ever more optional fields, and whether they fit the whole schema."""
+        for joined, option in _joined_options(flat):
+            fits = False
             for extra in (0, MAX_OPTIONAL_FIELDS, MAX_ITEMS):
-                value = self._option_value(joined, option, flat, seen, extra or (3 if is_whole else 0))
+                optional = extra or (MAX_OPTIONAL_FIELDS if is_whole else 0)
+                value = _NONE if fits else self._option_value(joined, option, flat, seen, optional)
                 if value is _NONE:
                     break
-                if self.conforms(value, schema):
-                    return value
-                first = value if first is _NONE else first
+                fits = self.conforms(value, schema)
+                yield value, fits
             if self._steps <= 0:
                 break
-        return first
 
     def _option_value(
         self, joined: Json, option: tuple[Json, ...], flat: dict[str, Json], seen: tuple[str, ...], optional: int
@@ -413,6 +458,13 @@ def _written(flat: dict[str, Json]) -> Iterator[Json]:
             yield from (one for one in given[:3] if one is not None)
 
 
+def _joined_options(flat: dict[str, Json]) -> Iterator[tuple[Json, tuple[Json, ...]]]:
+    """What is to be fitted for each alternative, with the alternative itself."""
+    base = {name: part for name, part in flat.items() if name != _CHOICES}
+    for option in _combinations(flat[_CHOICES]):
+        yield {"allOf": [base, *option]}, option
+
+
 def _combinations(choices: list[tuple[str, list[Json]]]) -> Iterator[tuple[Json, ...]]:
     """One alternative of each choice: all of the first, beside the first of the others."""
     rest = tuple(options[0] for _, options in choices[1:] if options)
@@ -523,6 +575,12 @@ def _number(flat: dict[str, Json], kind: str) -> float:
         if _is_number_within(number, flat) and (kind != "integer" or float(number).is_integer()):
             return int(number) if float(number).is_integer() and kind == "integer" else number
     return tried[0]
+
+
+def _size(value: Json) -> int:
+    """How many values a value holds."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(map(_size, inner)) if inner else 1
 
 
 def _mapping(value: Json) -> dict[str, Json]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 KNOWN_VERSIONS = ("3.0", "3.1", "3.2")
 MAX_EXAMPLE_CHARACTERS = 2_000
+MAX_EXAMPLES = 20  # of one request body
 
 
 def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
@@ -79,7 +80,7 @@ def _bodies(reader: PathReader, raw: dict[str, Json], _given: object) -> tuple[t
         Content(
             media_type,
             content_schema(mapping(content)),
-            _example(reader, mapping(content)),
+            _examples(reader, mapping(content)),
             _deep(mapping(mapping(content).get("encoding"))),
         )
         for media_type, content in mapping(body.get("content")).items()
@@ -98,16 +99,17 @@ def _deep(encoding: dict[str, Json]) -> tuple[str, ...]:
     return tuple(name for name, how in encoding.items() if mapping(how).get("style") == "deepObject")
 
 
-def _example(reader: PathReader, content: dict[str, Json]) -> Json:
-    """A written example of a request body, if it is small."""
-    example = content.get("example")
-    if example is None:
-        for given in mapping(content.get("examples")).values():
-            example = mapping(reader.references.follow(given)).get("value")
-            break
-    if example is None or len(msgspec.json.encode(example)) > MAX_EXAMPLE_CHARACTERS:
-        return None
-    return example
+def _examples(reader: PathReader, content: dict[str, Json]) -> tuple[Json, ...]:
+    """The written examples of a request body that are small."""
+    examples = [content.get("example")]
+    if examples == [None]:
+        given = list(mapping(content.get("examples")).values())[:MAX_EXAMPLES]
+        examples = [mapping(reader.references.follow(one)).get("value") for one in given]
+    return tuple(
+        example
+        for example in examples
+        if example is not None and len(msgspec.json.encode(example)) <= MAX_EXAMPLE_CHARACTERS
+    )
 
 
 def _response(reader: PathReader, status: str, response: dict[str, Json], _raw: object) -> Response:

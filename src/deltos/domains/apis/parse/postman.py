@@ -142,7 +142,9 @@ def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
         }
         return (Content(_MEDIA_TYPES[mode], {"type": "object", "properties": properties}),)
     if mode == "graphql":
-        return (Content("application/json", {"type": "object", "description": "A GraphQL query"}, body.get("graphql")),)
+        return (
+            Content("application/json", {"type": "object", "description": "A GraphQL query"}, (body.get("graphql"),)),
+        )
     raw = text_of(body.get("raw"))
     return (_by_example(raw),) if raw else ()
 
@@ -153,7 +155,7 @@ def _by_example(text: str) -> Content:
         example = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return Content("text/plain", {"type": "string", "example": text[:200]})
-    return Content("application/json", shape_of(example), example if len(text) < 2_000 else None)
+    return Content("application/json", shape_of(example), (example,) if len(text) < 2_000 else ())
 
 
 def shape_of(example: Json, depth: int = 4) -> Json:
