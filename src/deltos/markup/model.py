@@ -26,6 +26,7 @@ class Trait(IntFlag):
     INTERNAL = 4  # nothing that users can import, or said to be internal
     DEPRECATED = 8
     ERROR = 16
+    BARE = 32  # nobody says what it does
 
 
 NO_TRAITS = Trait(0)

@@ -29,6 +29,8 @@ _CAMEL_OR_SNAKE = r"[a-z0-9][A-Z]|\w_\w"
 CODE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\w\(\)")
 SYMBOL_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\(\)$|[A-Z]{{2}}[a-z]|^_")
 _DOCUMENTED_SIGNS = re.compile(r"[_.(:]|[a-z][A-Z]")
+_CAPITALISED = re.compile(r"\b[A-Z]\w++")
+_FEW_WORDS = 2
 _DISTINCTIVE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|[A-Za-z]\d")
 
 
@@ -84,6 +86,17 @@ def names_in_question(question: str) -> frozenset[str]:
     names = (name for name in _DOCUMENTED_NAME.findall(question) if looks_like_code(name, _DOCUMENTED_SIGNS))
     bare = [name.rstrip("().:").lower() for name in names]
     return frozenset([*bare, *map(last_part, bare)]) - {""}
+
+
+def capitalised_words(question: str) -> frozenset[str]:
+    """Words with a capital that the beginning of a sentence does not explain; of a few words, the first counts too."""
+    is_sentence = len(question.split()) > _FEW_WORDS
+    found = list(_CAPITALISED.finditer(question))
+    return frozenset(each[0] for each in found if not (is_sentence and _begins_sentence(question[: each.start()])))
+
+
+def _begins_sentence(before: str) -> bool:
+    return not before.strip() or before.rstrip()[-1] in ".?!:"
 
 
 def names_in_prose(text: str) -> list[str]:

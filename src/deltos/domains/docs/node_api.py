@@ -112,6 +112,8 @@ def _shown(definition: Definition, lines: list[str], end: int, public: PublicNam
         traits |= Trait.INTERNAL
     if imported and (imported.is_elsewhere or definition.name.startswith("$")):
         traits |= Trait.ELSEWHERE
+    if not told.strip():
+        traits |= Trait.BARE
     return _Shown(told, text, imported.statement(is_type=is_type) if imported else "", traits)
 
 

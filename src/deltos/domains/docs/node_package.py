@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MOST_PATTERNS = 200
+_FORM = b"2"  # of what is kept of a file: pages of another form are read again
 
 
 class NpmPackage(PackageFiles):
@@ -113,7 +114,8 @@ class NpmPackage(PackageFiles):
         except FileRefused as refused:
             return skipped(refused)
         public = PublicNames(read.names.get(path, {}), read.imports.get(path, {}), knows_imports=bool(read.imports))
-        digest = hashlib.blake2b(data + repr(public).encode("utf-8", "replace"), digest_size=16).digest()
+        whole = data + repr(public).encode("utf-8", "replace")
+        digest = hashlib.blake2b(whole, digest_size=16, salt=_FORM).digest()
         if known and known.hash == digest:
             return Unchanged()
         if path.endswith(".md"):

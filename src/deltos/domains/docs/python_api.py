@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from deltos.domains.docs.python_signature import Function, is_overload, last_name, show_class, show_function
 from deltos.errors import SourceError
 from deltos.languages.bounds import bounded_memory
 from deltos.markup.model import NO_TRAITS, Document, Trait
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
 _DEFINITION_RANK = 5
-_LONGEST_SIGNATURE = 1_200
 _LONGEST_VALUE = 300
 _LONGEST_CHAIN = 4  # private packages that a re-exported name passes through
 _USUAL_DEPTH = 3  # dots: `sqlalchemy.dialects.postgresql.JSONB`
@@ -28,7 +28,7 @@ _LONGEST_OPENING = 400  # of a docstring, where it would say that something is d
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 Reexport = tuple[str, str, str]
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Definition = Function | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +184,14 @@ def _statements(body: list[ast.stmt]) -> Iterable[ast.stmt]:
 def describe_module(module: DocumentedModule, source: str) -> Document:
     """The module's docstring and every public function, class and method with its signature."""
     tree = _parsed(source)
-    writer = _Writer(module, source.splitlines())
+    writer = _Writer(module, _lines(source))
     writer.module(tree)
     return Document(title=module.title, sections=writer.outline.sections())
+
+
+def _lines(source: str) -> list[str]:
+    """As the parser counts them: a form feed ends none."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class _Writer:
@@ -196,6 +201,7 @@ class _Writer:
         self.outline = Outline()
         self._module = module
         self._lines = lines
+        self._overloads: defaultdict[Function, list[Function]] = defaultdict(list)
         self._starred: set[str] | None = None  # what `import *` takes; all names where the module does not say
 
     def module(self, tree: ast.Module) -> None:
@@ -204,7 +210,7 @@ class _Writer:
         self.outline.heading(1, self._module.title, [self._module.name])
         self._docstring(tree)
         written: set[str] = set()
-        for node in _statements(tree.body):
+        for node in self._without_overloads(_statements(tree.body)):
             for name in _names(node):
                 known_as = "" if name in written else self._public_name(name)
                 if not known_as:
@@ -224,14 +230,33 @@ class _Writer:
             return exports["*"].removesuffix("*") + name
         return f"{self._module.name}.{name}" if self._module.is_public else ""
 
+    def _without_overloads(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+        """Statements without the overloads of functions that follow, which are shown with them."""
+        statements = list(body)
+        defined = {node.name: node for node in statements if isinstance(node, Function) and not is_overload(node)}
+        kept: list[ast.stmt] = []
+        for node in statements:
+            if isinstance(node, Function) and is_overload(node) and node.name in defined:
+                self._overloads[defined[node.name]].append(node)
+            else:
+                kept.append(node)
+        return kept
+
     def _definition(self, node: Definition, name: str, depth: int) -> None:
-        signature = self._signature(node)
-        traits = _traits(node, name) if not depth else _deprecated(node)
-        self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
-        self.outline.block(fenced(signature, "python"), "code")
-        self._docstring(node)
         if isinstance(node, ast.ClassDef):
-            for inner in node.body:
+            shown = show_class(node, self._lines)
+        else:
+            shown = show_function(node, self._lines, self._overloads.get(node, ()))
+        traits = _traits(node, name) if not depth else _deprecated(node)
+        if not shown.told and not ast.get_docstring(node):
+            traits |= Trait.BARE
+        self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
+        self.outline.block(fenced(shown.code, "python"), "code")
+        self._docstring(node)
+        for each in shown.told:
+            self.outline.block(each)
+        if isinstance(node, ast.ClassDef):
+            for inner in self._without_overloads(node.body):
                 if isinstance(inner, Definition) and _is_member(inner.name) and depth < 3:
                     self._definition(inner, f"{name}.{inner.name}", depth + 1)
         self.outline.leave(_DEFINITION_RANK + depth)
@@ -245,18 +270,6 @@ class _Writer:
         self.outline.heading(_DEFINITION_RANK, name, [name], is_definition=True, traits=traits)
         self.outline.block(fenced(_cut(text, _LONGEST_VALUE), "python"), "code")
         self.outline.leave(_DEFINITION_RANK)
-
-    def _signature(self, node: Definition) -> str:
-        """The source from decorators to the colon before the body."""
-        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        start_of_body = node.body[0]
-        last = start_of_body.lineno
-        if isinstance(start_of_body, Definition) and start_of_body.decorator_list:
-            last = start_of_body.decorator_list[0].lineno
-        lines = self._lines[first - 1 : max(last - 1, first)]
-        text = inspect.cleandoc("\n".join(lines)) if lines else ""
-        text = text.split('"""')[0].rstrip()
-        return _cut(text, _LONGEST_SIGNATURE)
 
     def _docstring(self, node: ast.Module | Definition) -> None:
         text = ast.get_docstring(node)
@@ -280,7 +293,7 @@ def _traits(node: Definition, name: str) -> Trait:
     """What puts a function or class behind others."""
     traits = _place(name) | _deprecated(node)
     if isinstance(node, ast.ClassDef):
-        bases = [each for base in node.bases if (each := _last_name(base))]
+        bases = [each for base in node.bases if (each := last_name(base))]
         if any(each.endswith(("Error", "Exception", "Warning")) for each in (node.name, *bases)):
             traits |= Trait.ERROR
         if any(each in ("TypedDict", "Protocol") for each in bases):
@@ -294,13 +307,9 @@ def _place(name: str) -> Trait:
 
 def _deprecated(node: Definition) -> Trait:
     decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
-    is_marked = any(_last_name(each) == "deprecated" for each in decorators)
+    is_marked = any(last_name(each) == "deprecated" for each in decorators)
     told = (ast.get_docstring(node) or "")[:_LONGEST_OPENING].lower()
     return Trait.DEPRECATED if is_marked or ".. deprecated::" in told or told.startswith("deprecated") else NO_TRAITS
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _cut(text: str, most_characters: int) -> str:

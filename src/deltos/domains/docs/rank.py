@@ -30,7 +30,14 @@ _K1 = 1.2  # BM25's usual value
 # Where the best candidate lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.5
 # How far a trait puts a definition of a package back, by trial on the open half of questions/packages.jsonl.
-_BEHIND = {Trait.TYPE: 1.5, Trait.ELSEWHERE: 1.5, Trait.INTERNAL: 3.0, Trait.DEPRECATED: 2.0, Trait.ERROR: 1.5}
+_BEHIND = {
+    Trait.TYPE: 1.5,
+    Trait.ELSEWHERE: 1.5,
+    Trait.INTERNAL: 3.0,
+    Trait.DEPRECATED: 2.0,
+    Trait.ERROR: 1.5,
+    Trait.BARE: 1.0,
+}
 _ABOUT_ERRORS = frozenset("error except exception rais throw catch caught fail failur".split())
 # Release notes tell of everything once, indexes name everything: both match what they do not explain.
 _SECONDARY = re.compile(
@@ -163,8 +170,10 @@ def behind(asked: WeightedQuery, candidate: CandidateChunk) -> float:
 
 def asks_for_name(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
     """Whether a definition is asked for by its name, as it is written or as its words."""
+    if _names_exactly(asked, candidate):
+        return True
     if asked.identifiers:
-        return _names_exactly(asked, candidate.anchors)
+        return False
     return asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
 
@@ -261,7 +270,7 @@ def features(asked: WeightedQuery, candidate: CandidateChunk, page_score: float,
         covered_by_anchors=_covered(asked, anchors.counts),
         heading_answered=sum(heading.counts.values()) / heading.length if heading.length else 0.0,
         phrases=_phrases(asked, candidate.body_words),
-        exact_name=float(_names_exactly(asked, candidate.anchors)),
+        exact_name=float(_names_exactly(asked, candidate)),
         source_named=float(candidate.source.lower() in asked.plain),
         links_in=math.log1p(candidate.links_in),
         page_links_in=math.log1p(candidate.page_links_in),
@@ -304,8 +313,14 @@ def _phrases(asked: WeightedQuery, body_words: str) -> float:
     return sum(f" {first} {second} " in body for first, second in asked.neighbours) / len(asked.neighbours)
 
 
-def _names_exactly(asked: WeightedQuery, anchors: str) -> bool:
-    if not asked.identifiers:
+def _names_exactly(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
+    """Whether the question has a candidate's name: as only code is written, or a word that is spelled as it is."""
+    if not asked.identifiers and not (asked.capitalised and candidate.is_definition):
         return False
-    names = anchors.lower().split()
-    return any(name in asked.identifiers or name.rpartition(".")[2] in asked.identifiers for name in names)
+    for name in candidate.anchors.split():
+        last = name.rpartition(".")[2]
+        if name.lower() in asked.identifiers or last.lower() in asked.identifiers:
+            return True
+        if candidate.is_definition and last in asked.capitalised:
+            return True
+    return False

@@ -445,8 +445,9 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
 
 
 def _only_declares(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
-    """Whether a passage is a declaration without a word about it, and the question more than its name."""
-    if not candidate.is_definition or asked.identifiers or not _is_code_alone(text):
+    """Whether a passage is a declaration without a word about it, and the question more than its name. Definitions of
+    packages are known to be bare before."""
+    if not candidate.is_definition or candidate.traits or asked.identifiers or not _is_code_alone(text):
         return False
     return not asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 

@@ -1,0 +1,114 @@
+"""What is shown of Python's functions and classes, read from their source."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from deltos.domains.docs.python_api import DocumentedModule, describe_module
+from deltos.domains.docs.python_signature import show_class, show_function
+from deltos.markup.model import Trait
+
+
+def shown(source: str) -> tuple[str, tuple[str, ...]]:
+    """The last definition of a source; functions of the same name before it are its overloads."""
+    source = dedent(source).strip() + "\n"
+    *others, node = ast.parse(source).body
+    if isinstance(node, ast.ClassDef):
+        return show_class(node, source.split("\n"))
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    overloads = [each for each in others if isinstance(each, ast.FunctionDef)]
+    return show_function(node, source.split("\n"), overloads)
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("def f(a, b=1): return a", "def f(a, b=1):"),
+        ('def f(text="""x"""):\n    """Says."""', 'def f(text="""x"""):'),
+        ('def f(a): "Says."', "def f(a):"),
+        ("def f(\n    a: int,\n) -> str: ...", "def f(\n    a: int,\n) -> str:"),
+        ("def f(a):\n    # why\n\n    return a", "def f(a):"),
+        ("@cached(\n    1)\nasync def f(): ...", "@cached(\n    1)\nasync def f():"),
+        ("def f(é, x): ...", "def f(é, x):"),
+        ("class A: ...", "class A:"),
+        ("class A(B):\n    @cached\n    def f(self): ...", "class A(B):"),
+        ("class Colour(Enum): RED = 1; BLUE = 2", "class Colour(Enum):\n    RED = 1\n    BLUE = 2"),
+        (
+            "@dataclass\nclass P:\n    x: int\n    y: int = 0\n    _z = 1",
+            "@dataclass\nclass P:\n    x: int\n    y: int = 0",
+        ),
+    ],
+)
+def test_code_is_what_callers_write_against(source: str, code: str) -> None:
+    assert shown(source) == (code, ())
+
+
+def test_overloads_stand_above_the_function_that_follows() -> None:
+    source = "@overload\ndef f(a: int) -> int: ...\n@overload\ndef f(a: str) -> str: ...\ndef f(a): return a"
+    assert shown(source)[0] == "@overload\ndef f(a: int) -> int:\n@overload\ndef f(a: str) -> str:\ndef f(a):"
+
+
+def test_texts_inside_annotations_tell_of_parameters_and_leave_the_signature() -> None:
+    code, told = shown(
+        '''
+        async def g(
+            item: Annotated[int, Doc("""
+                The item.
+
+                Counted   from one.
+            """)],
+            /, *rest: str,
+            mode: Annotated[str | None, deprecated("no"), typing_extensions.Doc("How.")] = None,
+            plain: Annotated[int, Gt(3)] = 5,
+            **others,
+        ) -> dict: ...
+        '''
+    )
+    assert code.split("\n") == [
+        "async def g(",
+        "    item: int,",
+        "    /,",
+        "    *rest: str,",
+        "    mode: str | None = None,",
+        "    plain: Annotated[int, Gt(3)] = 5,",
+        "    **others,",
+        ") -> dict:",
+    ]
+    assert told == ("- `item`: The item.\n\nCounted from one.", "- `mode`: How.")
+
+
+def test_fields_are_told_by_the_text_below_or_inside_their_annotation() -> None:
+    code, told = shown(
+        '''
+        class Settings(BaseModel):
+            """For all."""
+            host: str = "localhost"
+            """Where it listens."""
+            port: Annotated[int, Doc("Above 1023.")] = 8080
+            debug = False
+            def run(self): ...
+        '''
+    )
+    assert code.split("\n")[1:] == ["    host: str = 'localhost'", "    port: int = 8080", "    debug = False"]
+    assert told == ("- `host`: Where it listens.", "- `port`: Above 1023.")
+
+
+def test_a_value_that_is_nested_too_deeply_is_left_out() -> None:
+    deep = "-" * 700 + "1"
+    assert shown(f"class A:\n    deep = {deep}\n    other: int")[0] == "class A:\n    deep = …\n    other: int"
+
+
+def test_definitions_that_nobody_tells_about_are_bare_and_a_form_feed_moves_no_line() -> None:
+    source = 'def told():\n    """Told."""\n\x0c\ndef untold(a): ...\n\n@overload\ndef told_last(a: int): ...\ndef told_last(a):\n    """Told."""\n'
+    sections = describe_module(DocumentedModule("m.py", "m", is_public=True, exports={}), source).sections
+    found = {
+        section.anchors[0]: (section.traits, section.blocks[0].text) for section in sections if section.is_definition
+    }
+    assert found == {
+        "m.told": (Trait(0), "```python\ndef told():\n```"),
+        "m.untold": (Trait.BARE, "```python\ndef untold(a):\n```"),
+        "m.told_last": (Trait(0), "```python\n@overload\ndef told_last(a: int):\ndef told_last(a):\n```"),
+    }
