@@ -15,7 +15,7 @@ from deltos.workspace.identity import memories_of
 from tests.calling import Desk
 from tests.postgres_server import empty_database
 from tests.repositories import write_files
-from tests.workspaces.shop import API, LIB, build_shop
+from tests.workspaces.shop import API, LIB, WEB, build_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -386,3 +386,63 @@ def test_a_confined_call_learns_nothing_of_users_outside(app: App, tmp_path: Pat
         with pytest.raises((NotFound, Forbidden)) as refused:
             desk.call("get_stats", project_path=".,../api")
         assert "api" not in str(refused.value)
+
+
+def index_all(desk: Desk) -> None:
+    """Every project of the workspace indexed."""
+    desk.call("get_stats", project_path="shop")
+
+
+def test_an_answer_about_one_project_is_not_complete_where_others_of_its_workspace_import_it(
+    app: App, tmp_path: Path
+) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
+    first = desk.call("find_references", symbol="apply_voucher", project_path="../lib").text
+    assert "; complete: no other uses in code" in first  # the others are not indexed: nothing is known of them
+    index_all(desk)
+    for tool in ("find_references", "get_impact"):
+        text = desk.call(tool, symbol="apply_voucher", project_path="../lib").text
+        assert "Note: api imports this project and was not asked: project_path=shop asks it too." in text
+        assert "complete" not in text
+        assert "web" not in text
+    text = desk.call("find_references", symbol="apply_voucher", project_path="../lib").text
+    assert "; no other uses in code, compared with every line that has the name; api not asked" in text
+    assert "Note: " not in desk.call("find_references", symbol="apply_voucher", project_path="shop").text
+    assert "complete: no other uses in lib" in desk.call("find_references", symbol="Cart.add", project_path="shop").text
+
+
+def test_what_only_several_projects_leave_out_is_named_too(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
+    index_all(desk)
+    text = desk.call("find_references", symbol="apply_voucher", project_path="../lib,../web").text
+    assert "Note: api imports lib and was not asked: project_path=shop asks it too." in text
+    assert "complete" not in text
+
+
+def test_a_project_that_passes_on_what_it_imports_leads_to_its_own_importers(app: App, tmp_path: Path) -> None:
+    middle = {
+        "pyproject.toml": '[project]\nname = "middle"\n',
+        "middle/__init__.py": "from shoplib import Cart as Cart\n",
+    }
+    desk = workspace(app, tmp_path, {"lib": LIB, "middle": middle, "end": {"views.py": "from middle import Cart\n"}})
+    index_all(desk)
+    text = desk.call("find_references", symbol="Cart", project_path="../lib").text
+    assert "Note: middle, end import this project and were not asked: project_path=shop asks them too." in text
+
+
+def test_what_no_other_project_can_import_is_complete(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    index_all(desk)
+    text = desk.call("find_references", symbol="test_total", project_path="../lib").text
+    assert "; complete: no other uses in code" in text
+    assert "Note: " not in text
+    assert "Note: " not in desk.call("find_references", symbol="handle", project_path="../api").text
+
+
+def test_importers_that_a_call_may_not_read_are_not_named(app: App, tmp_path: Path) -> None:
+    desk = workspace(app, tmp_path, {"lib": LIB, "api": API})
+    index_all(desk)
+    lib = (tmp_path / "lib").resolve()
+    with confined(Confinement((lib,), memories_of([lib]))):
+        text = desk.call("find_references", symbol="apply_voucher", project_path=str(lib)).text
+    assert "api" not in text

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.cli.command import add_group, add_limit, add_project, add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deltos.cli.command import Run, Subparsers
     from deltos.domains.graph.page import BudgetedLines
     from deltos.domains.graph.search import GraphSearch, Scope, Target
+    from deltos.domains.graph.unasked import Importers
     from deltos.federation.links import Links
     from deltos.workspace.selection import FreshSelection
 
@@ -105,8 +106,11 @@ def _print_objects(app: App, fresh: FreshSelection, tool: str, arguments: argpar
     from deltos.cli.graph_json import OF_SEVERAL, left_json
     from deltos.domains.graph.across import Crossroads
     from deltos.domains.graph.several import SeveralGraphs
+    from deltos.domains.graph.unasked import Unasked
 
-    graphs = SeveralGraphs.of(fresh, Crossroads(), app.links, token_budget=app.config.token_budget)
+    crossroads = Crossroads()
+    unasked = Unasked(app.domains.projects, crossroads, [each.index.project.root for each in fresh.ready])
+    graphs = SeveralGraphs.of(fresh, crossroads, app.links, token_budget=app.config.token_budget, unasked=unasked)
 
     def answer(asked: argparse.Namespace) -> None:
         for told in OF_SEVERAL[tool](graphs, asked):
@@ -168,10 +172,10 @@ def _find(arguments: argparse.Namespace) -> int:
 
 @_for_several("find_references")
 def _refs(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import references_json
+    from deltos.cli.graph_json import not_asked_json, references_json
     from deltos.domains.graph.render import render_references
 
-    with _opened(arguments) as (search, page, _, is_complete):
+    with _opened(arguments) as (search, page, _, is_complete, importers_of):
         page = page.noted(search.note_on(arguments.symbol or ""))
         found = True
         for target in _chosen(search, arguments):
@@ -179,16 +183,17 @@ def _refs(arguments: argparse.Namespace) -> int:
                 found = False
                 target.tell(as_json=arguments.json)
                 continue
-            references = search.references(target)
+            references, importers = search.references(target), importers_of(target)
             if arguments.json:
-                print_json(references_json(references, search.source))
+                print_json({**references_json(references, search.source), **not_asked_json(importers)})
             else:
                 told = render_references(
                     references,
                     search.source,
                     limit=arguments.limit,
-                    page=page,
+                    page=page.noted(importers.note("this project")),
                     is_complete=is_complete,
+                    unasked=importers.named,
                 ).text
                 print(name_commands_in_notes(told))
     return 0 if found else 1
@@ -227,22 +232,20 @@ def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Targ
 
 @_for_several("get_impact")
 def _impact(arguments: argparse.Namespace) -> int:
-    from deltos.cli.graph_json import impact_json
+    from deltos.cli.graph_json import impact_json, not_asked_json
     from deltos.domains.graph.render import render_impact
 
-    with _opened(arguments) as (search, page, links, _):
+    with _opened(arguments) as (search, page, links, _, importers_of):
         page = page.noted(search.note_on(arguments.symbol))
         for target in search.targets(arguments.symbol):
-            impact = search.impact(target)
+            impact, importers = search.impact(target), importers_of(target)
             if arguments.json:
-                print_json(impact_json(impact))
+                print_json({**impact_json(impact), **not_asked_json(importers)})
             else:
                 together = links.changed_with(target.first.path, search.root)
-                print(
-                    name_commands_in_notes(
-                        render_impact(impact, search.source, together, limit=arguments.limit, page=page).text
-                    )
-                )
+                noted = page.noted(importers.note("this project"))
+                told = render_impact(impact, search.source, together, limit=arguments.limit, page=noted).text
+                print(name_commands_in_notes(told))
     return 0
 
 
@@ -294,7 +297,7 @@ def _context(arguments: argparse.Namespace) -> int:
     from deltos.cli.graph_json import context_json, scope_json
     from deltos.domains.graph.render import render_context
 
-    with _opened(arguments) as (search, page, links, _):
+    with _opened(arguments) as (search, page, links, *_):
         if (scope := search.scope(arguments.symbol)) is not None:
             told = _map(search, scope, links, page)
             if arguments.json:
@@ -345,10 +348,23 @@ def _graph_app() -> Iterator[App]:
         yield app
 
 
+class _Opened(NamedTuple):
+    """A project's graph, and what is linked to it; `importers_of` tells which projects that import a definition were
+    not asked."""
+
+    search: GraphSearch
+    page: BudgetedLines
+    links: Links
+    is_complete: bool
+    importers_of: Callable[[Target], Importers]
+
+
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, BudgetedLines, Links, bool]]:
-    """The project's graph, brought up to date however long that takes, what is linked to it, and if it is complete."""
+def _opened(arguments: argparse.Namespace) -> Iterator[_Opened]:
+    """The project's graph, brought up to date however long that takes."""
+    from deltos.domains.graph.across import Crossroads, Member
     from deltos.domains.graph.page import BudgetedLines, with_notes
+    from deltos.domains.graph.unasked import Unasked
 
     bar = ProgressBar()
     with _graph_app() as app:
@@ -357,7 +373,14 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
         bar.clear()
         notes = freshness.notes_about("graph")
         page = BudgetedLines(token_budget=app.config.token_budget, notes=notes, generated=index.store.generated())
+        member = Member.of(index.project.root.name, index.store, index.workers)
+        unasked = Unasked(app.domains.projects, Crossroads(), [index.project.root])
+
+        def importers_of(target: Target) -> Importers:
+            return unasked.importing(member, [target.first.path])
+
+        is_complete = freshness.complete and not freshness.notes
         try:
-            yield app.graph_search(index), page, app.links, freshness.complete and not freshness.notes
+            yield _Opened(app.graph_search(index), page, app.links, is_complete, importers_of)
         except NotFound as problem:
             raise with_notes(problem, notes) from None

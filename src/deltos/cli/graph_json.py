@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.search import Context, FoundReferences, GraphSearch, Impact
     from deltos.domains.graph.several import AffectedElsewhere, OpenedProject, SeveralGraphs, UsesElsewhere
     from deltos.domains.graph.source import Source
+    from deltos.domains.graph.unasked import Importers
     from deltos.errors import NotFound
     from deltos.store.graph import GraphCounts
     from deltos.store.symbols import Symbol
@@ -109,6 +110,11 @@ def stats_json(counts: GraphCounts) -> JsonObject:
     return asdict(counts)
 
 
+def not_asked_json(importers: Importers) -> JsonObject:
+    """The projects that import a definition's project and were not asked, if there are any."""
+    return {"not_asked": importers.names} if importers.names else {}
+
+
 # --- several projects
 
 
@@ -124,7 +130,8 @@ def references_of_several(graphs: SeveralGraphs, arguments: argparse.Namespace) 
     for meant in graphs.meant(arguments.symbol):
         opened = graphs.project(meant.project)
         found = references_json(opened.search.references(meant.target), opened.search.source)
-        yield {"project": opened.name, **found, "elsewhere": list(map(_uses_json, graphs.uses_elsewhere(meant)))}
+        elsewhere = list(map(_uses_json, graphs.uses_elsewhere(meant)))
+        yield {"project": opened.name, **found, "elsewhere": elsewhere, **not_asked_json(graphs.importers_of(meant))}
 
 
 def impacts_of_several(graphs: SeveralGraphs, arguments: argparse.Namespace) -> Iterator[JsonObject]:
@@ -132,8 +139,9 @@ def impacts_of_several(graphs: SeveralGraphs, arguments: argparse.Namespace) -> 
     for meant in graphs.meant(arguments.symbol):
         opened = graphs.project(meant.project)
         impact = opened.search.impact(meant.target)
-        elsewhere = graphs.affected_elsewhere(meant, impact)
-        yield {"project": opened.name, **impact_json(impact), "elsewhere": list(map(_affected_json, elsewhere))}
+        elsewhere = list(map(_affected_json, graphs.affected_elsewhere(meant, impact)))
+        told: JsonObject = {"project": opened.name, **impact_json(impact), "elsewhere": elsewhere}
+        yield {**told, **not_asked_json(graphs.importers_of(meant))}
 
 
 def cycles_of_several(graphs: SeveralGraphs, _arguments: argparse.Namespace) -> Iterator[JsonObject]:

@@ -14,6 +14,7 @@ _PHRASES = {
     "get_observations(ids)": "`deltos memory show ID`",
     "fetch(id)": "`deltos fetch ID`",
     "(source=NAME asks one)": "(--source NAME asks one)",
+    "not asked: project_path=": "not asked: --project ",
     "(project_id=* does)": "(--project '*' does)",
     "project_id='all' searches": "`--project-id all` searches",
     "Leave out project_id for the project here": "Leave out --project for the project here",

@@ -22,6 +22,7 @@ from deltos.workspace.registry import root_of_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from deltos.progress import Progress
     from deltos.store.workspaces import StoredWorkspace
@@ -162,6 +163,38 @@ def visible_workspaces(projects: Projects) -> list[StoredWorkspace]:
     """The workspaces of which the call may read a folder, with the folders that it may read."""
     every = projects.workspaces.all() if projects.workspaces else []
     return [seen for each in every if (seen := _visible(each))]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """An indexed project beside those that a call is about; `asked_by` is the workspace that it shares with one of
+    them, empty where it is only a folder of the same session."""
+
+    index: ProjectIndex
+    name: str
+    asked_by: str
+
+
+def projects_beside(projects: Projects, asked: AbstractSet[Path], session_roots: Sequence[Path] = ()) -> list[Beside]:
+    """The indexed projects of the same workspaces and the same session that a call leaves out and may read."""
+    together: dict[Path, str] = {}
+    for workspace in visible_workspaces(projects):
+        roots = [Path(root) for root in workspace.roots]
+        if not asked.isdisjoint(roots):
+            together = {**dict.fromkeys(roots, workspace.name), **together}
+    if len(session_roots) > 1:
+        own = [root.resolve() for root in session_roots if may_read(root)]
+        if not asked.isdisjoint(own):
+            together = {**dict.fromkeys(own, ""), **together}
+    others = [root for root in together if root not in asked]
+    known = {index.root for index in projects.stores.known()} if others else set()
+    names = names_of([*asked, *others])
+    found = []
+    for root in others:
+        if root in known and projects.is_there(root):
+            with suppress(DeltosError):  # a call that asks it is told why it cannot be
+                found.append(Beside(projects.at(root), names[root], together[root]))
+    return found
 
 
 def _visible(workspace: StoredWorkspace) -> StoredWorkspace | None:

@@ -20,7 +20,7 @@ from deltos.domains.graph.resolving import ResolvingSession, Unresolved, resolve
 from deltos.store.graph import PendingFacts, ReferenceRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.graph.packages import Offer, Package
     from deltos.isolated.process import Workers
@@ -97,6 +97,25 @@ class Crossroads:
             found = self._crossings(user, reached, members, offers, imported[user])
             doubt = _doubt(provider, user, offers, members)
             yield user, replace(found[reached.index(provider)], doubt=doubt)
+
+    def importers(self, provider: Member, others: Sequence[Member], paths: Collection[str]) -> list[int]:
+        """Which of some other projects import a package of one that contains one of some files, directly or through
+        others; what they refer to is not looked at."""
+        if not others or not any(path in files for files in self._offer(provider).files.values() for path in paths):
+            return []
+        found: list[int] = []
+        pending = [provider]
+        while pending:
+            offer = self._offer(pending.pop())
+            for number, other in enumerate(others):
+                if number not in found and self._imports(other, offer):
+                    found.append(number)
+                    pending.append(other)
+        return sorted(found)
+
+    def _imports(self, user: Member, offer: Offer) -> bool:
+        imported = self._imported(user, [offer])
+        return bool(imported) and any(name not in self._offer(user).packages for name in imported)
 
     def _offer(self, member: Member) -> Offer:
         return self._recall(("offer", member.state), lambda: offer_of(member.graph))

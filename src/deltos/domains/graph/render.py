@@ -78,10 +78,11 @@ def render_references(
     page: BudgetedLines,
     is_complete: bool = False,
     where: str = "code",
+    unasked: str = "",
 ) -> Answer:
     """Uses with their source text by file: certain ones first, then those through others, possible ones apart; says so
     where these are all, which takes an index that `is_complete`, and in how many files of tests none is. `where` names
-    what was looked through."""
+    what was looked through, `unasked` projects that import it and were not."""
     groups = grouped_uses(references)
     total = sum(len(group.uses) for group in groups)
     listed, room = [], limit
@@ -93,7 +94,7 @@ def render_references(
     lines = UseLines(references.target.first, texts, source.changed, references.shared)
 
     def header(shown: int) -> str:
-        told = _summary(groups, references, where if is_complete and shown == total else "")
+        told = _summary(groups, references, where if is_complete and shown == total else "", unasked)
         what = f"{_defined(references.target, characters=0)}\n{told}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
@@ -135,7 +136,7 @@ def _overridden(found: FoundReferences) -> str:
     return f"--- overridden by {counted(len(uses), 'definition')} ---\n{named}{more}"
 
 
-def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: str) -> str:
+def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: str, unasked: str) -> str:
     """How many uses there are and where not; that nothing else is one, if something was looked through completely; what
     was left out."""
     direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
@@ -154,10 +155,12 @@ def _summary(groups: Sequence[UseGroup], found: FoundReferences, complete_in: st
     if missing:
         text += f"; {'; '.join(missing)}"
     elif complete_in and found.text.is_done:
-        text += "; complete" + (" with those" if possible else "") + ": no other uses in "
-        text += "what was asked for" if found.outside else complete_in
+        besides = " besides those" if possible and unasked else ""
+        text += "; " if unasked else "; complete" + (" with those" if possible else "") + ": "
+        text += f"no other uses{besides} in {'what was asked for' if found.outside else complete_in}"
         text += f" of {found.within}; the rest of its repository was not looked at" if found.within else ""
         text += _compared(found.text) if found.text.is_compared and not found.within else ""
+        text += f"; {unasked} not asked, which may have more" if unasked else ""
     left_out = {
         f"of other definitions named {found.target.first.name} ({_some(found.namesakes)})": found.elsewhere,
         "with another number of arguments": found.unlike,

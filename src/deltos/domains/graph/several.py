@@ -19,6 +19,7 @@ from deltos.domains.graph.page import BudgetedLines, Piece, cut_line
 from deltos.domains.graph.query import case_note, is_pattern, path_filter
 from deltos.domains.graph.render import render_context, render_cycles, render_impact, render_references, render_stats
 from deltos.domains.graph.search import GraphSearch
+from deltos.domains.graph.unasked import Importers
 from deltos.domains.graph.uses import UNDER_ANOTHER_NAME, UseGroup, merged
 from deltos.errors import Cancelled, DeltosError, NotFound, NothingToIndex
 from deltos.store.symbols import bare_key
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.model import Surroundings
     from deltos.domains.graph.search import Impact, Target
+    from deltos.domains.graph.unasked import Unasked
     from deltos.isolated.process import Workers
     from deltos.store.graph import ReferenceRow
     from deltos.store.project import ProjectStore
@@ -106,17 +108,25 @@ class SeveralGraphs:
         surroundings: Surroundings,
         *,
         token_budget: int,
+        unasked: Unasked | None = None,
     ) -> None:
         self._projects = list(projects)
         self._left = list(left)
         self._crossroads = crossroads
         self._surroundings = surroundings
         self._token_budget = token_budget
+        self._unasked = unasked
         self._members = [Member.of(each.name, each.store, each.workers) for each in projects]
 
     @classmethod
     def of(
-        cls, fresh: FreshSelection, crossroads: Crossroads, surroundings: Surroundings, *, token_budget: int
+        cls,
+        fresh: FreshSelection,
+        crossroads: Crossroads,
+        surroundings: Surroundings,
+        *,
+        token_budget: int,
+        unasked: Unasked | None = None,
     ) -> SeveralGraphs:
         """The graphs of projects that were brought up to date."""
         projects = [
@@ -131,7 +141,7 @@ class SeveralGraphs:
             )
             for each in fresh.ready
         ]
-        return cls(projects, fresh.left, crossroads, surroundings, token_budget=token_budget)
+        return cls(projects, fresh.left, crossroads, surroundings, token_budget=token_budget, unasked=unasked)
 
     @property
     def left(self) -> Sequence[Left]:
@@ -195,6 +205,7 @@ class SeveralGraphs:
                 page=page,
                 is_complete=opened.is_complete,
                 where=opened.name,
+                unasked=self._importing(self._projects.index(opened), [target]).named,
             )
 
         def across(meant: Meant, page: BudgetedLines) -> Answer | None:
@@ -442,7 +453,8 @@ class SeveralGraphs:
             return self._candidates(symbol, every, counts)
         shown, rest = every[:_MOST_ANSWERED], every[_MOST_ANSWERED:]
         answering = {meant.project for meant in shown}
-        head = (*doubles, *self._alias_notes(symbol, answering), *self._notes(answering))
+        unasked = self._unasked_notes(shown)
+        head = (*doubles, *self._alias_notes(symbol, answering), *unasked, *self._notes(answering))
         if note := case_note(symbol, [meant.target.first.name for meant in every]):
             head = (note, *head)
         if len(every) > 1:
@@ -580,6 +592,22 @@ class SeveralGraphs:
 
     def _page(self, notes: Sequence[str] = ()) -> BudgetedLines:
         return BudgetedLines(token_budget=self._token_budget, notes=notes)
+
+    def importers_of(self, meant: Meant) -> Importers:
+        """Who imports what contains a definition and takes no part in the question."""
+        return self._importing(meant.project, [meant.target])
+
+    def _importing(self, number: int, targets: Iterable[Target]) -> Importers:
+        """Who imports what contains some definitions and takes no part in the question."""
+        if self._unasked is None:
+            return Importers()
+        return self._unasked.importing(self._members[number], [target.first.path for target in targets])
+
+    def _unasked_notes(self, shown: Sequence[Meant]) -> Iterator[str]:
+        for number in dict.fromkeys(meant.project for meant in shown):
+            targets = [meant.target for meant in shown if meant.project == number]
+            if note := self._importing(number, targets).note(self._projects[number].name):
+                yield note
 
     def _alias_notes(self, symbol: str, numbers: Iterable[int]) -> tuple[str, ...]:
         """What a name means in projects whose imports give it to something."""

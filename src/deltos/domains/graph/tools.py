@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.across import Crossroads
+from deltos.domains.graph.across import Crossroads, Member
 from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import NoSurroundings
@@ -24,6 +24,7 @@ from deltos.domains.graph.render import (
 )  # fmt: skip
 from deltos.domains.graph.search import GraphSearch
 from deltos.domains.graph.several import SeveralGraphs
+from deltos.domains.graph.unasked import Unasked
 from deltos.errors import NotFound
 from deltos.store.symbols import bare_key
 from deltos.tool import Answer, Call, Parameter, Tool
@@ -124,6 +125,8 @@ class _Opened:
     search: GraphSearch
     page: BudgetedLines
     is_complete: bool
+    member: Member
+    unasked: Unasked
 
     @property
     def freshness(self) -> str:
@@ -150,8 +153,10 @@ class _GraphTools:
             if index is None:
                 return several(self._opened_all(selection, call), call)
 
+            unasked = self._unasked(selection, call)
+
             def answered(freshness: Freshness) -> Answer:
-                graph = self._opened(index, freshness)
+                graph = self._opened(index, freshness, unasked)
                 try:
                     answer = work(graph, call)
                 except NotFound as problem:
@@ -159,16 +164,26 @@ class _GraphTools:
                 if not graph.search.source.changed or not freshness.complete:
                     return answer
                 # A file was edited after the last look at the disk: its lines are elsewhere now.
-                return work(self._opened(index, index.freshen(progress=call.progress, at_once=True)), call)
+                return work(self._opened(index, index.freshen(progress=call.progress, at_once=True), unasked), call)
 
             return index.answer(answered, progress=call.progress)
 
         return run
 
+    def _unasked(self, selection: Selection, call: Call) -> Unasked:
+        asked = [each.index.project.root for each in selection.repositories]
+        return Unasked(self._projects, self._crossroads, asked, call.session.project_roots())
+
     def _opened_all(self, selection: Selection, call: Call) -> SeveralGraphs:
         """The graphs of several projects, brought up to date."""
         fresh = freshen_all(selection, call.progress)
-        return SeveralGraphs.of(fresh, self._crossroads, self._surroundings, token_budget=self._token_budget)
+        return SeveralGraphs.of(
+            fresh,
+            self._crossroads,
+            self._surroundings,
+            token_budget=self._token_budget,
+            unasked=self._unasked(selection, call),
+        )
 
     def find_symbol(self, graph: _Opened, call: Call) -> Answer:
         """Definitions by name or pattern."""
@@ -189,9 +204,10 @@ class _GraphTools:
                 limit=call.number("limit"),
                 page=page,
                 is_complete=graph.is_complete,
+                unasked=graph.unasked.importing(graph.member, [target.first.path]).named,
             )
 
-        return self._answer(graph, call, answer)
+        return self._answer(graph, call, answer, names_unasked=True)
 
     def get_impact(self, graph: _Opened, call: Call) -> Answer:
         """Transitive dependants."""
@@ -201,7 +217,7 @@ class _GraphTools:
             impact = graph.search.impact(target)
             return render_impact(impact, graph.search.source, together, limit=call.number("limit"), page=page)
 
-        return self._answer(graph, call, answer)
+        return self._answer(graph, call, answer, names_unasked=True)
 
     def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
         """Import cycles."""
@@ -237,9 +253,17 @@ class _GraphTools:
             counts = reader.counts()
         return render_stats(counts, graph.freshness, page=graph.page)
 
-    def _answer(self, graph: _Opened, call: Call, answer: Callable[[Target, BudgetedLines], Answer]) -> Answer:
+    def _answer(
+        self,
+        graph: _Opened,
+        call: Call,
+        answer: Callable[[Target, BudgetedLines], Answer],
+        *,
+        names_unasked: bool = False,
+    ) -> Answer:
         """The answer for the one thing that is meant, or for each that a pattern matches; else the candidates of an
-        ambiguous name, or what is known of an installed package."""
+        ambiguous name, or what is known of an installed package. `names_unasked`: with the projects that import it
+        and were not asked."""
         symbol = call.text("symbol")
         try:
             targets = graph.search.targets(symbol)
@@ -248,6 +272,9 @@ class _GraphTools:
                 return render_outside(symbol, sections, page=graph.page, is_complete=graph.is_complete)
             raise
         page = graph.page.noted(graph.search.note_on(symbol))
+        if names_unasked:
+            paths = {target.first.path for target in targets}
+            page = page.noted(graph.unasked.importing(graph.member, paths).note("this project"))
         if len(targets) == 1:
             return answer(targets[0], page)
         counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
@@ -255,11 +282,12 @@ class _GraphTools:
             return render_each(targets, counts, symbol, answer, page=page)
         return render_candidates(targets, counts, symbol, page=page)
 
-    def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
+    def _opened(self, index: ProjectIndex, freshness: Freshness, unasked: Unasked) -> _Opened:
         notes = freshness.notes_about("graph")
         page = BudgetedLines(token_budget=self._token_budget, notes=notes, generated=index.store.generated())
         search = GraphSearch(index.store, index.project.root)
-        return _Opened(search, page, freshness.complete and not freshness.notes)
+        member = Member.of(index.project.root.name, index.store, index.workers)
+        return _Opened(search, page, freshness.complete and not freshness.notes, member, unasked)
 
 
 def _find_symbols(graphs: SeveralGraphs, call: Call) -> Answer:
