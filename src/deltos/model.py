@@ -10,6 +10,10 @@ NEAR_MARK = "(near in meaning)"
 COMMITS_MARK = "(by its commits)"
 # Where vectors are still being made.
 BEHIND_NOTE = "Not all {} are compared by meaning yet: ask again."
+# Where the best part of an API has less, it rarely answers (benchmarks/api_confidence.py).
+WEAK_API_CONFIDENCE = 0.3
+# Above the results of documentation and APIs where perhaps none answers.
+WEAK_NOTE = "Note: a weak match: confidence {:.2f} of 1, perhaps nothing here answers. Try other words or a name."
 LAST_MOMENT = 1 << 62  # later than any time that is kept
 
 

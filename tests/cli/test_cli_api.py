@@ -154,3 +154,12 @@ def test_progress_of_many_descriptions_is_drawn_on_a_terminal_only(
     shell.run("add", str(tmp_path))
     assert any("descriptions found" in line for line in drawn)
     assert drawn[-1] == ""
+
+
+def test_a_weak_match_is_said_once_above_the_results(filled: Shell) -> None:
+    weak = filled.run("search", "who was born in 1990 among our employees")
+    assert weak.startswith("Note: a weak match: confidence 0.")
+    assert weak.count("weak match") == 1
+    assert "A pet was born" in weak.splitlines()[1]
+    assert "weak match" not in filled.run("search", "add a pet")
+    assert all("note" not in row for row in filled.json("search", "who was born in 1990 among our employees"))

@@ -17,7 +17,7 @@ from deltos.domains.apis.search import KINDS_OF_TYPE
 from deltos.domains.apis.tools import render_list
 from deltos.errors import BadArgument, SourceError
 from deltos.federation.descriptions import check_refreshable
-from deltos.model import NEAR_MARK
+from deltos.model import NEAR_MARK, WEAK_API_CONFIDENCE, WEAK_NOTE
 
 if TYPE_CHECKING:
     import argparse
@@ -134,6 +134,8 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
         raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
     _freshen(apis, args, args.api)
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=args.limit)
+    if found and found[0].confidence < WEAK_API_CONFIDENCE and not args.json:
+        print(WEAK_NOTE.format(found[0].confidence))
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
     if named := () if args.api else apis.library.named_in(args.query).names:

@@ -15,7 +15,7 @@ from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
-from deltos.model import BEHIND_NOTE
+from deltos.model import BEHIND_NOTE, WEAK_API_CONFIDENCE, WEAK_NOTE
 from deltos.text.english import in_english, own_words_count, telling_words
 from deltos.text.words import asked_words, documentation_question, plain_words, shared_words
 
@@ -40,9 +40,8 @@ LOOKED_THROUGH_CHUNKS = (1_000, 4_000, 20_000)
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
 COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
 COUNTED_CANDIDATES = 100
-# Below, the best passage rarely answers (benchmarks/docs_confidence.py), and neither does the best part of an API.
+# Below, the best passage rarely answers (benchmarks/docs_confidence.py).
 WEAK_CHANCE = 0.3
-WEAK_CONFIDENCE = 0.4
 _NAMES_SHOWN = 3
 _SIGNS_AROUND_WORDS = ".,:;!?()[]{}\"'`"
 # Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
@@ -87,8 +86,7 @@ class DocsResults:
             return self.note
         lines = [self.note]
         if self.passages:
-            sure = f"confidence {self.confidence:.2f} of 1"
-            lines.append(f"Note: a weak match: {sure}, perhaps nothing here answers. Try other words or a name.")
+            lines.append(WEAK_NOTE.format(self.confidence))
             if self.absent:
                 lines.append(f"Note: no passage has: {', '.join(self.absent[:_NAMES_SHOWN])}.")
         if self.left_out:
@@ -152,7 +150,7 @@ class DocsSearch:
             note = "\n".join(filter(None, (*freshness, self._note(question, found, sources))))
             chance = _chance_of(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
-            is_weak = chance < WEAK_CHANCE and confidence < WEAK_CONFIDENCE
+            is_weak = chance < WEAK_CHANCE and confidence < WEAK_API_CONFIDENCE
             return DocsResults(
                 passages,
                 searched,
