@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from deltos.server.access import Level, Tokens
 from deltos.store.sqlite.tokens import FILE_NAME, SqliteTokens
+from deltos.store.sqlite.workspaces import SqliteWorkspaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +37,20 @@ def test_a_token_stands_for_what_it_was_made_for(store: SqliteTokens) -> None:
         ("/srv/app",),
         150,
     )
+
+
+def test_a_token_for_everything_and_one_of_which_nothing_is_left_are_told_apart(
+    store: SqliteTokens, tmp_path: Path
+) -> None:
+    with closing(SqliteWorkspaces(tmp_path)) as workspaces:
+        tokens = Tokens(store, lambda: 100.0, workspaces)
+        texts = [tokens.create("ci", Level.READ, projects, None)[1] for projects in ([], ["workspace:shop"])]
+        grants = [tokens.verify(text) for text in texts]
+        assert [(grant.projects, grant.gone) for grant in grants if grant] == [(None, ()), ((), ("shop",))]
+        workspaces.add("shop", ["/srv/app"])
+        grant = tokens.verify(texts[1])
+    assert grant
+    assert (grant.projects, grant.gone) == (("/srv/app",), ())
 
 
 def test_the_secret_is_kept_nowhere(store: SqliteTokens, tmp_path: Path) -> None:

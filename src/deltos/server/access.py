@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from dataclasses import dataclass
 from enum import IntEnum
@@ -67,12 +66,14 @@ def check_level(tool: Tool, level: Level) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a valid token stands for; no projects means all that are served."""
+    """What a valid token stands for. `projects` are folders, None means all that are served; `gone` are the workspaces
+    that it is for and that are not there any more."""
 
     token_id: str
     level: Level
-    projects: tuple[str, ...]
+    projects: tuple[str, ...] | None
     expires_at: int | None
+    gone: tuple[str, ...] = ()
 
 
 class Tokens:
@@ -103,20 +104,23 @@ class Tokens:
         matches = hmac.compare_digest(_hash(secret), expected)
         if stored is None or not matches or not is_valid(stored, self._clock()):
             return None
-        return Grant(stored.id, Level.named(stored.level), self._folders(stored.projects), stored.expires_at)
+        folders, gone = self._folders(stored.projects)
+        projects = folders if stored.projects else None
+        return Grant(stored.id, Level.named(stored.level), projects, stored.expires_at, gone)
 
-    def _folders(self, projects: Sequence[str]) -> tuple[str, ...]:
-        """The folders of a token's projects and workspaces; none stays none, and what is gone leaves no folder."""
-        if not any(project.startswith(WORKSPACE_PREFIX) for project in projects):
-            return tuple(projects)
+    def _folders(self, projects: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The folders of a token's projects and workspaces, and the names of workspaces that are gone."""
         folders: dict[str, None] = {}
+        gone = []
         for project in projects:
             name = project.removeprefix(WORKSPACE_PREFIX)
             if name == project:
                 folders[project] = None
-            elif self._workspaces and (workspace := self._workspaces.get(name)):
+            elif workspace := self._workspaces.get(name) if self._workspaces else None:
                 folders |= dict.fromkeys(workspace.roots)
-        return tuple(folders) or (os.devnull,)
+            else:
+                gone.append(name)
+        return tuple(folders), tuple(gone)
 
 
 def is_valid(token: StoredToken, now: float) -> bool:

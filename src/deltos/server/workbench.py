@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.budget import MAX_ANSWER_CHARACTERS, cut
 from deltos.confinement import confined
-from deltos.errors import BadRequest, DeltosError, NotFound, SourceError
+from deltos.errors import BadRequest, DeltosError, Forbidden, NotFound, SourceError
 from deltos.server.access import check_level
 from deltos.server.turns import Turns
 from deltos.tool import Answer, CallNote, snake_case
@@ -98,6 +98,10 @@ class Workbench:
 
     def hold(self, work: Callable[[Toolbox], _T], caller: Caller) -> _T | Failed:
         """What `work` gives, held to what `caller` may reach; never raises."""
+        try:
+            caller.check()
+        except Forbidden as refusal:
+            return Failed(_failure(str(refusal), is_bad_request=True))
         if tuple(self._running.values()).count(caller.name) >= MAX_RUNNING:
             return Failed(_failure("Too many calls that you gave up are still ending. Try again in a moment."))
         finished = threading.Event()

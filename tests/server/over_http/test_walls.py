@@ -249,3 +249,27 @@ def test_a_token_for_a_workspace_reaches_what_the_workspace_has_at_the_time(wall
             answer = walled.call(session, name, query="of_mine zeppelin", project_id="*")
             assert "a.py" not in answer
             assert "zed.py" not in answer
+
+
+def test_a_token_whose_workspace_is_gone_is_refused_whatever_it_asks_for(walled: Walled) -> None:
+    home = walled.top.parents[1] / "home"
+    refusal = "The workspace 'Gone' that this token is for is gone. Ask whoever runs this server for another token."
+    with closing(open_workspaces(home, walled.database)) as workspaces:
+        workspaces.add("Gone", [str(walled.mine)])
+        token = create(home, Level.ADMIN, "workspace:Gone", database=walled.database)
+        both = create(home, Level.READ, "workspace:Gone", walled.mine, database=walled.database)
+        session = walled.server.open_session(bearer(token))
+        assert "of_mine" in walled.call(session, "find_symbol", symbol="of_mine")
+        workspaces.remove("Gone", [str(walled.mine)])
+    for opened in (session, walled.server.open_session(bearer(token))):
+        for answer in every_answer(walled, opened):
+            assert refusal in answer or "project-overview" in answer, answer
+    # Another project of the token stays what it is.
+    assert "of_mine" in walled.call(walled.server.open_session(bearer(both)), "find_symbol", symbol="of_mine")
+
+
+def test_a_token_for_a_folder_that_is_not_served_is_refused(walled: Walled, tmp_path: Path) -> None:
+    home = walled.top.parents[1] / "home"
+    token = create(home, Level.READ, tmp_path, database=walled.database)
+    answer = walled.call(walled.server.open_session(bearer(token)), "list_sources")
+    assert "None of the folders that this token is for is served here." in answer

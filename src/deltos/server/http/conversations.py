@@ -26,10 +26,11 @@ _NOWHERE = Path(os.devnull)  # the project of a token whose projects are not ser
 
 
 class VerifiedToken(AccessToken):
-    """A verified token in the SDK's form, with what it stands for in ours; no projects means all that are served."""
+    """A verified token in the SDK's form, with what it stands for in ours, as in a `Grant`."""
 
     level: Level
-    projects: tuple[str, ...] = ()
+    projects: tuple[str, ...] | None = None
+    gone: tuple[str, ...] = ()
 
 
 class Conversations:
@@ -44,13 +45,16 @@ class Conversations:
     def receive(self, context: ServerRequestContext[Any, Any]) -> Caller:
         """The caller behind a request."""
         name = caller_of(context.request.scope) if context.request else ""
-        level, confinement, start = self._rights(_token_of(context))
-        return Caller(self._conversation(context, start), level, confinement, name=name)
+        token = _token_of(context)
+        level, confinement, start = self._rights(token)
+        conversation = self._conversation(context, start)
+        return Caller(conversation, level, confinement, name=name, nothing_left=_nothing_left(token, confinement))
 
     def visitor(self, token: VerifiedToken | None, name: str) -> Caller:
         """Whoever opens the page for people, with a conversation of its own."""
         level, confinement, start = self._rights(token)
-        return Caller(Conversation(start), level, confinement, client="page", name=name)
+        nothing_left = _nothing_left(token, confinement)
+        return Caller(Conversation(start), level, confinement, client="page", name=name, nothing_left=nothing_left)
 
     def _rights(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
         """What a token, or none, may do and reach, and where it starts."""
@@ -75,13 +79,24 @@ class Conversations:
             weakref.finalize(client, self._conversations.pop, key, None)
         return self._conversations[key]
 
-    def _confinement_of(self, projects: tuple[str, ...]) -> Confinement:
-        if not projects:
+    def _confinement_of(self, projects: tuple[str, ...] | None) -> Confinement:
+        if projects is None:
             return self._confinement
         if projects not in self._narrower:
             roots = tuple(path for path in map(Path, projects) if self._confinement.admits(path))
             self._narrower[projects] = Confinement(roots, memories_of(roots))
         return self._narrower[projects]
+
+
+def _nothing_left(token: VerifiedToken | None, confinement: Confinement) -> str:
+    """Why a token reaches no folder; empty where it reaches one."""
+    if token is None or confinement.roots:
+        return ""
+    if not token.projects and token.gone:
+        names = ", ".join(f"'{name}'" for name in token.gone)
+        is_one = len(token.gone) == 1
+        return f"The workspace{'' if is_one else 's'} {names} that this token is for {'is' if is_one else 'are'} gone"
+    return "None of the folders that this token is for is served here"
 
 
 def _token_of(context: ServerRequestContext[Any, Any]) -> VerifiedToken | None:

@@ -55,6 +55,7 @@ class Verifier:
             expires_at=grant.expires_at,
             level=grant.level,
             projects=grant.projects,
+            gone=grant.gone,
         )
 
 
