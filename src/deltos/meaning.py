@@ -207,6 +207,12 @@ class Meaning:
         """How many texts have a vector of the model."""
         return self._store.count(self._embedder.identity)
 
+    def read_keys(self) -> list[int]:
+        """The keys of the texts that have a vector of the model, not only one that stands in for it."""
+        _, rows = self._rows[0]
+        keys: list[int] = rows.now().keys.tolist()
+        return keys
+
     def compare(self, question: str) -> Similarities | None:
         """The similarity of every text to a question; what was written since the last one gets its vector first."""
         until = time.monotonic() + CATCH_UP_SECONDS

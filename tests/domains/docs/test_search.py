@@ -389,10 +389,29 @@ def test_until_passages_are_read_they_are_compared_by_their_words_and_that_is_sa
         assert first.is_near
         passages = docs.library.status("manual").chunks
         assert docs.library.reading_note().startswith(f"0 of {passages} passages are read so far")
+        told = docs.search.search(DocsRequest("vacation")).full_note
+        assert told.count("Only 0% of the passages that were searched are read by meaning so far") == 1
     docs.library.crawls.keep_up()
     assert docs.library.crawls.wait_for_meaning(60.0)
     assert docs.library.passages_read() == (passages, passages)
     assert docs.library.reading_note() == ""
+    assert "read by meaning" not in docs.search.search(DocsRequest("vacation")).full_note
+
+
+def test_how_much_is_read_is_told_of_the_sources_that_are_asked(desk: Desk) -> None:
+    for name, text in (("manual", HANDBOOK), ("rota", "# Rota\n\nWho works on which day.\n")):
+        (desk.root / name).mkdir()
+        (desk.root / name / "page.md").write_text(text)
+    docs = open_docs(desk.store, meaning=compared_by(desk, docs_reading_model(), docs_reading_model().words_alone))
+    desk.add("manual", name="manual")
+    docs.library.crawls.keep_up()
+    assert docs.library.crawls.wait_for_meaning(60.0)
+    desk.add("rota", name="rota")
+    with desk.store.vectors.claim() as is_held:  # another process reads
+        assert is_held
+        for source, is_told in (("manual", False), ("rota", True), ("", False)):
+            told = docs.search.search(DocsRequest("holidays", source=source)).full_note
+            assert ("Only 0% of the passages" in told) is is_told, source
 
 
 @pytest.mark.parametrize(

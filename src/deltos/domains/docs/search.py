@@ -42,6 +42,8 @@ COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are mu
 COUNTED_CANDIDATES = 100
 # Below, the best passage rarely answers (benchmarks/docs_confidence.py).
 WEAK_CHANCE = 0.3
+# Passages that are read by the model and looked at to tell how many of some sources are; with more, it is estimated.
+_LOOKED_AT_READ = 4_000
 _NAMES_SHOWN = 3
 _SIGNS_AROUND_WORDS = ".,:;!?()[]{}\"'`"
 # Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
@@ -171,7 +173,25 @@ class DocsSearch:
         is_behind = self._apis.is_behind and bool(self.apis_of(question))
         behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
         versions = _versions_note(sources) if question.source else ""
-        return " ".join(filter(None, (found.note, behind, self._naming_note(question), versions)))
+        is_by_words_alone = found.similarities is None and bool(found.note)  # which the note says
+        reading = "" if is_by_words_alone else self._reading_note([source.id for source in sources])
+        return " ".join(filter(None, (found.note, reading, behind, self._naming_note(question), versions)))
+
+    def _reading_note(self, source_ids: Collection[str]) -> str:
+        """That most passages of some sources wait to be read by meaning, with how many are."""
+        meaning = self._meaning() if source_ids else None
+        if meaning is None or meaning.count >= self._store.chunk_count():
+            return ""
+        read = meaning.read_keys()
+        looked_at = read[:: len(read) // _LOOKED_AT_READ + 1]
+        total = self._store.totals(source_ids).chunks
+        share = len(self._store.visible(looked_at, source_ids)) / max(1, len(looked_at)) * len(read) / max(1, total)
+        if not total or share >= 0.5:
+            return ""
+        return (
+            f"Only {share:.0%} of the passages that were searched are read by meaning so far, the others were found by"
+            " their words: ask again later."
+        )
 
     def _naming_note(self, question: DocsRequest) -> str:
         """That other APIs were not asked, where the question names one."""
