@@ -172,7 +172,7 @@ def asks_for_name(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
     """Whether a definition is asked for by its name, as it is written or as its words."""
     if _names_exactly(asked, candidate):
         return True
-    if asked.identifiers:
+    if asked.identifiers or asked.capitalised:
         return False
     return asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
