@@ -46,7 +46,8 @@ from deltos.confinement import Confinement, confined
 from deltos.domains.docs.library import NewSource
 from deltos.errors import DeltosError
 from deltos.open_stores import open_tokens, open_workspaces
-from deltos.server.access import WORKSPACE_PREFIX, Level, Tokens
+from deltos.server.access import Level, Tokens
+from deltos.store.tokens import WORKSPACE_PREFIX
 from deltos.workspace.identity import memories_of
 
 if TYPE_CHECKING:

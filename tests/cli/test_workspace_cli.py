@@ -116,3 +116,31 @@ def test_a_name_that_is_none_is_told_which_workspaces_there_are(
     assert main(["workspace", "add", "shop", "api", "lib"]) == 0
     assert main(["graph", "find", "checkout", "--project", word]) == 2
     assert capsys.readouterr().err.endswith(f"{word}. Give the path of an existing folder. Workspaces: shop.\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_workspace_is_called_otherwise_with_the_tokens_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workspace", "add", "shop", "api"]) == 0
+    assert main(["token", "create", "ci", "--workspace", "shop"]) == 0
+    capsys.readouterr()
+    assert main(["workspace", "rename", "SHOP", "store"]) == 0
+    assert capsys.readouterr().out == "shop is store now: 1 project; 1 token for it follows\n"
+    assert main(["token", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["projects"] == ["workspace:store"]
+    assert main(["workspace", "rename", "store", "Store", "--json"]) == 0
+    renamed = json.loads(capsys.readouterr().out)
+    assert (renamed["name"], renamed["before"], renamed["tokens"]) == ("Store", "store", 1)
+
+
+def test_names_that_are_refused_for_a_new_workspace_are_for_a_renamed_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["workspace", "add", "shop", "api"]) == 0
+    assert main(["workspace", "add", "tools", "lib"]) == 0
+    assert main(["index", str(folder / "api")]) == 0
+    assert main(["workspace", "rename", "none", "store"]) == 1
+    for name in ("a,b", "all", "tools", "api"):
+        assert main(["workspace", "rename", "shop", name]) == 2, name
+    capsys.readouterr()
+    assert main(["workspace", "list"]) == 0
+    assert capsys.readouterr().out == "shop  1 project: api\ntools  1 project: lib\n"

@@ -5,6 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
+from deltos.errors import BadArgument, NotFound
+from deltos.store.tokens import StoredToken
 from deltos.store.workspaces import StoredWorkspace
 
 if TYPE_CHECKING:
@@ -43,3 +47,53 @@ def test_workspaces_come_by_name_and_go_with_their_last_folder(workspaces: Works
     assert workspaces.remove("tools", ["/srv/api", "/srv/none"]) == ["/srv/api"]
     assert workspaces.remove("tools", ["/srv/api"]) == []
     assert [each.name for each in workspaces.all()] == ["shop"]
+
+
+def token_for(projects: tuple[str, ...], token_id: str) -> StoredToken:
+    return StoredToken(token_id, token_id, b"hash", "read", projects, 100)
+
+
+def test_a_workspace_that_is_called_otherwise_keeps_its_folders_and_the_tokens_for_it(
+    engine: Engine, workspaces: WorkspaceRecords
+) -> None:
+    workspaces.add("Shop", ["/srv/api", "/srv/lib"])
+    workspaces.add("other", ["/srv/web"])
+    with closing(engine.tokens()) as tokens:
+        tokens.add(token_for(("/srv/web", "workspace:Shop"), "both"))
+        tokens.add(token_for(("workspace:other",), "other"))
+        tokens.add(token_for((), "all"))
+        assert workspaces.rename("shop", "store") == 1
+        kept = {token.id: token.projects for token in tokens.all()}
+    assert kept == {"both": ("/srv/web", "workspace:store"), "other": ("workspace:other",), "all": ()}
+    assert workspaces.get("shop") is None
+    assert workspaces.get("store") == StoredWorkspace("store", ("/srv/api", "/srv/lib"))
+
+
+def test_another_case_of_the_same_name_is_a_new_name(engine: Engine, workspaces: WorkspaceRecords) -> None:
+    workspaces.add("shop", ["/srv/api"])
+    with closing(engine.tokens()) as tokens:
+        tokens.add(token_for(("workspace:shop",), "one"))
+        assert workspaces.rename("shop", "Shop") == 1
+        assert [token.projects for token in tokens.all()] == [("workspace:Shop",)]
+    assert workspaces.all() == [StoredWorkspace("Shop", ("/srv/api",))]
+
+
+def test_a_name_that_another_workspace_has_is_refused_and_nothing_is_changed(
+    engine: Engine, workspaces: WorkspaceRecords
+) -> None:
+    workspaces.add("shop", ["/srv/api"])
+    workspaces.add("store", ["/srv/web"])
+    with closing(engine.tokens()) as tokens:
+        tokens.add(token_for(("workspace:shop",), "one"))
+        with pytest.raises(BadArgument, match="There is a workspace 'store' already"):
+            workspaces.rename("shop", "Store")
+        with pytest.raises(NotFound, match="There is no workspace 'none'"):
+            workspaces.rename("none", "free")
+        assert [token.projects for token in tokens.all()] == [("workspace:shop",)]
+    assert [each.name for each in workspaces.all()] == ["shop", "store"]
+
+
+def test_a_workspace_is_renamed_where_there_are_no_tokens(workspaces: WorkspaceRecords) -> None:
+    workspaces.add("shop", ["/srv/api"])
+    assert workspaces.rename("shop", "store") == 0
+    assert [each.name for each in workspaces.all()] == ["store"]

@@ -13,7 +13,8 @@ from deltos.config import Config
 from deltos.errors import BadArgument, NoSuchFolder, NotFound
 from deltos.files import given_path
 from deltos.open_stores import open_tokens, open_workspaces
-from deltos.server.access import SCOPES, WORKSPACE_PREFIX, Level, Tokens, is_valid
+from deltos.server.access import SCOPES, Level, Tokens, is_valid
+from deltos.store.tokens import WORKSPACE_PREFIX
 
 if TYPE_CHECKING:
     import argparse

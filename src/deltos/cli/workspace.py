@@ -27,7 +27,7 @@ _RESERVED = ("all", "personal")  # what `search` calls memories of every project
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `workspace add`, `remove`, `list` and `show`."""
+    """Add `workspace add`, `remove`, `rename`, `list` and `show`."""
     verbs = add_group(subparsers, "workspace", "name a set of projects that one question can be about")
     add = add_verb(verbs, "add", _add, "put projects into a workspace, which is made when there is none")
     _add_name(add)
@@ -35,6 +35,9 @@ def add_commands(subparsers: Subparsers) -> None:
     remove = add_verb(verbs, "remove", _remove, "take projects out of a workspace, or remove the workspace")
     _add_name(remove)
     remove.add_argument("paths", nargs="*", metavar="PATH", help="folders of projects; default: all of them")
+    rename = add_verb(verbs, "rename", _rename, "call a workspace otherwise; tokens for it follow")
+    _add_name(rename)
+    rename.add_argument("new_name", help="what it is to be called")
     add_verb(verbs, "list", _list, "list all workspaces")
     show = add_verb(verbs, "show", _show, "show the projects of a workspace, and whether they are indexed")
     _add_name(show)
@@ -101,6 +104,21 @@ def _remove(arguments: argparse.Namespace) -> int:
     else:
         rest = f"{len(left.roots)} left" if left else "the workspace is gone"
         print(f"{workspace.name}: {counted(len(removed), 'project')} removed, {rest}; indexes are kept")
+    return 0
+
+
+def _rename(arguments: argparse.Namespace) -> int:
+    with _opened() as records:
+        name, new_name = _found(records, arguments.name).name, arguments.new_name
+        if new_name.lower() != name.lower():
+            _check_name(new_name)
+        tokens = records.rename(name, new_name)
+        workspace = _found(records, new_name)
+    if arguments.json:
+        print_json({"name": workspace.name, "before": name, "tokens": tokens, "projects": list(workspace.roots)})
+    else:
+        follow = f"; {counted(tokens, 'token')} for it {'follows' if tokens == 1 else 'follow'}" if tokens else ""
+        print(f"{name} is {workspace.name} now: {counted(len(workspace.roots), 'project')}{follow}")
     return 0
 
 

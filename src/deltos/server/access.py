@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from deltos.errors import Forbidden
-from deltos.store.tokens import StoredToken
+from deltos.store.tokens import WORKSPACE_PREFIX, StoredToken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from deltos.tool import Tool
 
 TOKEN_PREFIX = "dlt"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them
-WORKSPACE_PREFIX = "workspace:"
-"""Among a token's projects: the name of a workspace follows. Other entries are whole paths."""
-
 _SECRET_BYTES = 32
 _ID_BYTES = 6
 

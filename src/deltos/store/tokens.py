@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+WORKSPACE_PREFIX = "workspace:"
+"""Among a token's projects: the name of a workspace follows. Other entries are whole paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +47,10 @@ class TokenRecords(Protocol):
 
     def close(self) -> None:
         """Let go of them."""
+
+
+def with_renamed_workspace(projects: Sequence[str], name: str, new_name: str) -> tuple[str, ...]:
+    """The projects of a token once a workspace is called otherwise; names that differ in case alone are the same."""
+    old = f"{WORKSPACE_PREFIX}{name}".lower()
+    renamed = (f"{WORKSPACE_PREFIX}{new_name}" if project.lower() == old else project for project in projects)
+    return tuple(dict.fromkeys(renamed))

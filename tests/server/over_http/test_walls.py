@@ -251,6 +251,23 @@ def test_a_token_for_a_workspace_reaches_what_the_workspace_has_at_the_time(wall
             assert "zed.py" not in answer
 
 
+def test_a_token_and_its_session_follow_a_workspace_that_is_called_otherwise(walled: Walled) -> None:
+    home = walled.top.parents[1] / "home"
+    with closing(open_workspaces(home, walled.database)) as workspaces:
+        workspaces.add("Before", [str(walled.mine)])
+        session = walled.server.open_session(
+            bearer(create(home, Level.READ, "workspace:Before", database=walled.database))
+        )
+        assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="before")
+        assert workspaces.rename("Before", "After") == 1
+        workspaces.add("Before", [str(walled.theirs)])  # who takes the old name gets none of its tokens
+        assert "of_mine" in walled.call(session, "search_code", query="of_mine", project_id="after")
+        assert "No indexed project" in walled.call(session, "search_code", query="of_theirs", project_id="before")
+        assert "zed.py" not in walled.call(session, "search_code", query="of_theirs", project_id="*")
+        for name, root in (("After", walled.mine), ("Before", walled.theirs)):
+            workspaces.remove(name, [str(root)])
+
+
 def test_a_token_whose_workspace_is_gone_is_refused_whatever_it_asks_for(walled: Walled) -> None:
     home = walled.top.parents[1] / "home"
     refusal = "The workspace 'Gone' that this token is for is gone. Ask whoever runs this server for another token."

@@ -6,10 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.postgres.database import Migration
-from deltos.store.tokens import StoredToken
+from deltos.store.tokens import StoredToken, with_renamed_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from psycopg import Connection
 
     from deltos.store.postgres.database import Database
 
@@ -64,6 +66,19 @@ class PostgresTokens:
 
     def close(self) -> None:
         pass
+
+
+def rename_in_tokens(connection: Connection[Any], name: str, new_name: str) -> int:
+    """Within a transaction, call a workspace otherwise in all tokens; how many are for it."""
+    rows = connection.execute("SELECT id, projects FROM access_token FOR UPDATE").fetchall()
+    renamed = [
+        (json.dumps(after), token_id)
+        for token_id, projects in rows
+        if (after := with_renamed_workspace(before := json.loads(projects), name, new_name)) != tuple(before)
+    ]
+    for row in renamed:
+        connection.execute("UPDATE access_token SET projects = %s WHERE id = %s", row)
+    return len(renamed)
 
 
 def _token(row: Sequence[Any]) -> StoredToken:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.store.postgres.database import Migration
-from deltos.store.workspaces import StoredWorkspace
+from deltos.store.postgres.tokens import rename_in_tokens
+from deltos.store.workspaces import StoredWorkspace, check_rename
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,13 @@ class PostgresWorkspaces:
         with self._opened().write() as connection:
             sql = f"DELETE FROM workspace_member WHERE {_NAMED} AND root = %s"
             return [root for root in roots if connection.execute(sql, (name, root)).rowcount]
+
+    def rename(self, name: str, new_name: str) -> int:
+        with self._opened().write() as connection:
+            connection.execute("LOCK TABLE workspace_member IN SHARE ROW EXCLUSIVE MODE")
+            check_rename(self.get(name), self.get(new_name), name, new_name)
+            connection.execute(f"UPDATE workspace_member SET workspace = %s WHERE {_NAMED}", (new_name, name))
+            return rename_in_tokens(connection, name, new_name)
 
     def close(self) -> None:
         pass

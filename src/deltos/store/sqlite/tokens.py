@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from deltos.store.sqlite.database import Database, Migration
-from deltos.store.tokens import StoredToken
+from deltos.store.tokens import StoredToken, with_renamed_workspace
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,6 +59,18 @@ class SqliteTokens:
                 (moment, id_or_name, id_or_name),
             ).fetchall()
         return [token_id for (token_id,) in rows]
+
+    def rename_workspace(self, name: str, new_name: str) -> int:
+        """Call a workspace otherwise in all tokens; how many are for it."""
+        with self._database.write() as connection:
+            rows = connection.execute("SELECT id, projects FROM token").fetchall()
+            renamed = [
+                (json.dumps(after), token_id)
+                for token_id, projects in rows
+                if (after := with_renamed_workspace(before := json.loads(projects), name, new_name)) != tuple(before)
+            ]
+            connection.executemany("UPDATE token SET projects = ? WHERE id = ?", renamed)
+        return len(renamed)
 
     def close(self) -> None:
         self._database.close()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltos.store.sqlite.database import Database, Migration
-from deltos.store.workspaces import StoredWorkspace
+from deltos.store.sqlite.tokens import FILE_NAME as TOKENS_FILE_NAME
+from deltos.store.sqlite.tokens import SqliteTokens
+from deltos.store.workspaces import StoredWorkspace, check_rename
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +30,7 @@ class SqliteWorkspaces:
     """Implements `store.workspaces.WorkspaceRecords`; there is no file before the first workspace."""
 
     def __init__(self, home: Path) -> None:
+        self._home = home
         self._path = home / FILE_NAME
         self._opened: Database | None = None
         self._opening = threading.Lock()
@@ -47,6 +51,16 @@ class SqliteWorkspaces:
         with self._database.write() as connection:
             sql = "DELETE FROM member WHERE workspace = ? AND root = ?"
             return [root for root in roots if connection.execute(sql, (name, root)).rowcount]
+
+    def rename(self, name: str, new_name: str) -> int:
+        with self._database.write() as connection:
+            check_rename(self.get(name), self.get(new_name), name, new_name)
+            connection.execute("UPDATE member SET workspace = ? WHERE workspace = ?", (new_name, name))
+            if not (self._home / TOKENS_FILE_NAME).exists():
+                return 0
+            # Tokens first: whatever ends between the two commits leaves tokens that reach less, until it is repeated.
+            with closing(SqliteTokens(self._home)) as tokens:
+                return tokens.rename_workspace(name, new_name)
 
     def close(self) -> None:
         if self._opened is not None:
