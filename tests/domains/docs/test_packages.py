@@ -342,6 +342,36 @@ def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_pub
     assert find_definition("arrays.helper", tmp_path, parser=parser) is None
 
 
+def test_names_that_a_package_passes_on_from_others_are_documented_under_the_names_that_users_import(
+    desk: Desk,
+) -> None:
+    star = {
+        "star/__init__.py": "from ._inner import Wombat\n",
+        "star/_inner.py": 'class Wombat:\n    """Digs at night."""\n\nclass Other:\n    """Unwanted quokka."""\n',
+        "star/status.py": '"""Codes of platypus."""\n\nOK = 200\n',
+        "star/glider.py": 'class Glider:\n    """Glides at dusk."""\n',
+        "star/unused.py": 'def unused():\n    """Unwanted numbat."""\n',
+    }
+    install(desk.root, star, name="star_kit", version="7")
+    fast = {
+        "fast/__init__.py": "from .listed import Glider\nfrom star import status as status\nfrom star.unused import unused\nimport os as os\n",
+        "fast/animals.py": "from star import Wombat as Marsupial\nfrom star import Wombat as Wombat\nfrom os import path as path\n",
+        "fast/far/away.py": "from star import Wombat as Wombat\n",
+        "fast/listed.py": 'from star.glider import Glider\n\n__all__ = ["Glider"]\n',
+    }
+    install(desk.root, fast, name="fast", version="1")
+    status = desk.add("pypi:fast")
+    assert status.failures == ()
+    assert desk.cited("digs at night") == ["pypi:fast@1/star/_inner.py#fast.animals.Wombat"]
+    assert desk.cited("glides at dusk") == ["pypi:fast@1/star/glider.py#fast.Glider"]
+    assert desk.cited("platypus codes") == ["pypi:fast@1/star/status.py#star.status"]
+    assert "fast.status.OK" in desk.search("fast.status.OK")[0].citation
+    assert desk.cited("unwanted quokka") == desk.cited("unwanted numbat") == []
+    found = find_definition("fast.animals.Wombat", desk.root, parser=desk.parser)
+    assert found is not None
+    assert "Digs at night." in found.text
+
+
 def test_all_that_is_taken_from_a_module_is_what_it_lists(tmp_path: Path, parser: GuardedParser) -> None:
     module = 'def send(a):\n    """Sends."""\n\nclass Stream: ...\n'
     files = {

@@ -8,11 +8,11 @@ from textwrap import dedent
 import pytest
 
 from deltos.domains.docs.python_api import DocumentedModule, describe_module
-from deltos.domains.docs.python_signature import show_class, show_function
+from deltos.domains.docs.python_signature import Shown, show_class, show_function
 from deltos.markup.model import Trait
 
 
-def shown(source: str) -> tuple[str, tuple[str, ...]]:
+def shown(source: str) -> Shown:
     """The last definition of a source; functions of the same name before it are its overloads."""
     source = dedent(source).strip() + "\n"
     *others, node = ast.parse(source).body
@@ -35,6 +35,11 @@ def shown(source: str) -> tuple[str, tuple[str, ...]]:
         ("def f(é, x): ...", "def f(é, x):"),
         ("class A: ...", "class A:"),
         ("class A(B):\n    @cached\n    def f(self): ...", "class A(B):"),
+        (
+            "class A:\n    x: int\n    def __init__(\n        self, y,\n    ): ...",
+            "class A:\n    x: int\n    def __init__(\n        self, y,\n    ):",
+        ),
+        ('class A:\n    def __init__(self, y):\n        """Made of y."""', "class A:"),
         ("class Colour(Enum): RED = 1; BLUE = 2", "class Colour(Enum):\n    RED = 1\n    BLUE = 2"),
         (
             "@dataclass\nclass P:\n    x: int\n    y: int = 0\n    _z = 1",
@@ -43,7 +48,7 @@ def shown(source: str) -> tuple[str, tuple[str, ...]]:
     ],
 )
 def test_code_is_what_callers_write_against(source: str, code: str) -> None:
-    assert shown(source) == (code, ())
+    assert shown(source)[:2] == (code, ())
 
 
 def test_overloads_stand_above_the_function_that_follows() -> None:
@@ -52,7 +57,7 @@ def test_overloads_stand_above_the_function_that_follows() -> None:
 
 
 def test_texts_inside_annotations_tell_of_parameters_and_leave_the_signature() -> None:
-    code, told = shown(
+    code, told, _ = shown(
         '''
         async def g(
             item: Annotated[int, Doc("""
@@ -81,7 +86,7 @@ def test_texts_inside_annotations_tell_of_parameters_and_leave_the_signature() -
 
 
 def test_fields_are_told_by_the_text_below_or_inside_their_annotation() -> None:
-    code, told = shown(
+    code, told, _ = shown(
         '''
         class Settings(BaseModel):
             """For all."""
@@ -94,6 +99,21 @@ def test_fields_are_told_by_the_text_below_or_inside_their_annotation() -> None:
     )
     assert code.split("\n")[1:] == ["    host: str = 'localhost'", "    port: int = 8080", "    debug = False"]
     assert told == ("- `host`: Where it listens.", "- `port`: Above 1023.")
+
+
+@pytest.mark.parametrize(
+    ("source", "is_bare"),
+    [
+        ("def f(a): ...", True),
+        ('def f(a): "Told."', False),
+        ('def f(a: Annotated[int, Doc("Told.")]): ...', False),
+        ("class A(B): pass", True),
+        ("class A: x = 1", False),
+        ("class A:\n    def __init__(self, x): ...", False),
+    ],
+)
+def test_bare_is_what_nobody_tells_about(source: str, is_bare: bool) -> None:
+    assert shown(source).is_bare is is_bare
 
 
 def test_a_value_that_is_nested_too_deeply_is_left_out() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.python_signature import Function, is_overload, last_name, show_class, show_function
+from deltos.domains.docs.python_signature import Function, is_overload, last_name, maker_of, show_class, show_function
 from deltos.errors import SourceError
 from deltos.languages.bounds import bounded_memory
 from deltos.markup.model import NO_TRAITS, Document, Trait
@@ -27,8 +27,17 @@ _USUAL_DEPTH = 3  # dots: `sqlalchemy.dialects.postgresql.JSONB`
 _LONGEST_OPENING = 400  # of a docstring, where it would say that something is deprecated
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
-Reexport = tuple[str, str, str]
 Definition = Function | ast.ClassDef
+
+
+class Reexport(NamedTuple):
+    """A name that a module takes from another one, `origin`, and passes on as `public`. `is_meant`: it says so by
+    `__all__` or `import name as name`, instead of only importing it."""
+
+    origin: str
+    name: str
+    public: str
+    is_meant: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,7 @@ def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]
     exports: dict[str, dict[str, str]] = {}
     for package, names in taken.items():
         if _is_public(package):
-            for origin, name, public in names:
+            for origin, name, public, _ in names:
                 exports.setdefault(origin, {}).setdefault(name, public)
     _pass_on(exports, {package: names for package, names in taken.items() if not _is_public(package)})
     found = []
@@ -71,7 +80,7 @@ def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[
     for _ in range(_LONGEST_CHAIN):
         for package, names in private.items():
             known_as = exports.get(package, {})
-            for origin, name, own in names:
+            for origin, name, own, _ in names:
                 wanted = own.rpartition(".")[2]
                 # `import *` may be where any of them comes from: a module describes only what it defines
                 handed_on = known_as.items() if name == "*" else [(name, known_as.get(wanted, ""))]
@@ -98,7 +107,7 @@ def _is_public(name: str) -> bool:
 
 
 def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reexport]:
-    """(module, name in it, public name) for each name that a module takes from another one and passes on.
+    """The names that a module takes from other ones and passes on.
 
     The `__init__` of a package passes on all that it imports; any other module what it says in `__all__`, or by
     `import name as name`.
@@ -108,14 +117,55 @@ def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reex
     except SourceError:
         return []
     package = module if is_package else module.rpartition(".")[0]
-    listed = set() if is_package else _listed(tree)
+    listed = _listed(tree)
     return [
-        (_origin(node, package), alias.name, f"{module}.{alias.asname or alias.name}")
+        Reexport(_origin(node, package), alias.name, f"{module}.{alias.asname or alias.name}", is_meant)
         for node in _statements(tree.body)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if is_package or alias.asname == alias.name or (alias.asname or alias.name) in listed
+        if (is_meant := alias.asname == alias.name or (alias.asname or alias.name) in listed) or is_package
     ]
+
+
+def passed_on_of_others(taken: Mapping[str, Sequence[Reexport]]) -> dict[str, dict[str, str]]:
+    """By module of other packages, the names in it that public modules here mean to pass on, as users know them: the
+    nearest, where several modules pass it on."""
+    own = {module.partition(".")[0] for module in taken}
+    passed_on = [each for module, names in taken.items() if _is_public(module) for each in names]
+    nearer: dict[str, str] = {}
+    for origin, name, public, _ in passed_on:
+        nearer[f"{origin}.{name}"] = min(public, nearer.get(f"{origin}.{name}", public), key=_distance)
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for origin, name, public, is_meant in passed_on:
+        if is_meant and name != "*" and origin.partition(".")[0] not in own:
+            known_as = min(public, nearer.get(public, public), found[origin].get(name, public), key=_distance)
+            found[origin][name] = known_as
+    return dict(found)
+
+
+def _distance(name: str) -> tuple[int, str]:
+    return name.count("."), name
+
+
+def known_elsewhere(
+    modules: Sequence[DocumentedModule], wanted: Mapping[str, Mapping[str, str]]
+) -> list[DocumentedModule]:
+    """The modules of a package that define what another one passes on, with the names that these have there alone."""
+    exports: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    defining: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for module in modules:
+        for own, known_as in module.exports.items():
+            defining[known_as].append((module.name, own))
+    names = {module.name for module in modules}
+    for origin, passed_on in wanted.items():
+        for name, public in passed_on.items():
+            if f"{origin}.{name}" in names:
+                exports[f"{origin}.{name}"]["*"] = f"{public}.*"
+                continue
+            places = [*defining[f"{origin}.{name}"], *((module, name) for module, _ in defining[f"{origin}.*"])]
+            for module_of_it, own in [(origin, name), *places]:
+                exports[module_of_it][own] = public
+    return [replace(each, is_public=False, exports=exports[each.name]) for each in modules if exports.get(each.name)]
 
 
 def _parsed(source: str) -> ast.Module:
@@ -248,7 +298,7 @@ class _Writer:
         else:
             shown = show_function(node, self._lines, self._overloads.get(node, ()))
         traits = _traits(node, name) if not depth else _deprecated(node)
-        if not shown.told and not ast.get_docstring(node):
+        if shown.is_bare:
             traits |= Trait.BARE
         self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
         self.outline.block(fenced(shown.code, "python"), "code")
@@ -256,8 +306,11 @@ class _Writer:
         for each in shown.told:
             self.outline.block(each)
         if isinstance(node, ast.ClassDef):
+            shown_with_class = maker_of(node)
             for inner in self._without_overloads(node.body):
-                if isinstance(inner, Definition) and _is_member(inner.name) and depth < 3:
+                if not isinstance(inner, Definition) or inner is shown_with_class:
+                    continue
+                if _is_member(inner.name) and depth < 3:
                     self._definition(inner, f"{name}.{inner.name}", depth + 1)
         self.outline.leave(_DEFINITION_RANK + depth)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,7 +14,14 @@ from deltos.domains.docs.installed import distribution_of, find_python
 from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
 from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, reading, skipped
 from deltos.domains.docs.pages import RawPage, read_page, text_of
-from deltos.domains.docs.python_api import describe_module, module_name, public_modules, reexports
+from deltos.domains.docs.python_api import (
+    describe_module,
+    known_elsewhere,
+    module_name,
+    passed_on_of_others,
+    public_modules,
+    reexports,
+)
 from deltos.errors import FileRefused, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES
 from deltos.files import read_below
@@ -83,12 +91,43 @@ class PythonPackage(PackageFiles):
         return find_python(self._name, self._root, self._environments)
 
     @cached_property
-    def _modules(self) -> dict[str, DocumentedModule]:
+    def own_modules(self) -> dict[str, DocumentedModule]:
+        """The modules of the distribution itself that have public names, by their paths."""
         files = _sources_first(self._distribution.files)
-        taken = {package: reply.value for package, _, reply in self._reexports if reply.error is None}
-        content = ("\n".join(files).encode("utf-8", "replace"), repr(taken).encode())
-        modules = self._parser.run(public_modules, files, taken, content=content)
+        content = ("\n".join(files).encode("utf-8", "replace"), repr(self._taken).encode())
+        modules = self._parser.run(public_modules, files, self._taken, content=content)
         return {module.path: module for module in modules}
+
+    @cached_property
+    def _modules_of_others(self) -> dict[str, tuple[Path, DocumentedModule]]:
+        """The modules of other distributions that define names which this one passes on, with their folders."""
+        by_package: defaultdict[str, dict[str, dict[str, str]]] = defaultdict(dict)
+        for origin, names in passed_on_of_others(self._taken).items():
+            by_package[origin.partition(".")[0]][origin] = names
+        found: dict[str, tuple[Path, DocumentedModule]] = {}
+        for package, wanted in by_package.items():
+            name = distribution_of(package, self._root, self._environments)
+            if not name or name == self._distribution.name:
+                continue
+            source = SourceRow("", name, "pypi", f"pypi:{name}", project_root=self._root.as_posix())
+            other = PythonPackage(source, self._environments, self._parser)
+            for module in known_elsewhere(list(other.own_modules.values()), wanted):
+                found.setdefault(module.path, (other.folder, module))
+        return found
+
+    @cached_property
+    def _modules(self) -> dict[str, DocumentedModule]:
+        others = {path: module for path, (_, module) in self._modules_of_others.items()}
+        return {**others, **self.own_modules}
+
+    @property
+    def folder(self) -> Path:
+        """Where the distribution is installed."""
+        return self._distribution.folder
+
+    @cached_property
+    def _taken(self) -> dict[str, list[Reexport]]:
+        return {module: reply.value for module, _, reply in self._reexports if reply.error is None}
 
     @cached_property
     def _reexports(self) -> list[tuple[str, str, Reply]]:
@@ -161,7 +200,13 @@ class PythonPackage(PackageFiles):
         return Task(read_page, (bundled(path, data, url),), (data,))
 
     def _source(self, path: str) -> str:
-        return read_below(self._distribution.folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
+        of_other = None if path in self._own_files else self._modules_of_others.get(path)
+        folder = of_other[0] if of_other else self.folder
+        return read_below(folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
+
+    @cached_property
+    def _own_files(self) -> frozenset[str]:
+        return frozenset(self._distribution.files)
 
 
 def _sources_first(files: Sequence[str]) -> list[str]:

@@ -19,10 +19,12 @@ _INDENTED = "    "
 
 
 class Shown(NamedTuple):
-    """A definition as it is shown: its code, and a line or more about each parameter or field that has some."""
+    """A definition as it is shown: its code, and what is said of each parameter or field. `is_bare` when nobody says
+    what it does, and a class not even what it is made of."""
 
     code: str
     told: tuple[str, ...]
+    is_bare: bool
 
 
 def show_function(node: Function, lines: Sequence[str], overloads: Sequence[Function]) -> Shown:
@@ -32,15 +34,34 @@ def show_function(node: Function, lines: Sequence[str], overloads: Sequence[Func
     told = [(arg.arg, text) for arg in given if arg and (text := _doc_of(arg.annotation))]
     code = _without_docs(node) if told else _as_written(node, lines)
     forms = [_as_written(each, lines) for each in overloads]
-    return Shown(_cut("\n".join([*forms, code]), _LONGEST_CODE), _items(told))
+    return Shown(_cut("\n".join([*forms, code]), _LONGEST_CODE), _items(told), _is_untold(node, told))
 
 
 def show_class(node: ast.ClassDef, lines: Sequence[str]) -> Shown:
-    """A class's first lines and its public fields."""
+    """A class's first lines, its public fields, and how it is made where that is not told elsewhere."""
     fields = list(_fields(node))
-    head = _as_written(node, lines)
-    code = "\n".join([head, *(_INDENTED + field.code for field in fields)])
-    return Shown(_cut(code, _LONGEST_CODE), _items([(field.name, field.told) for field in fields if field.told]))
+    inside = [field.code for field in fields]
+    if maker := maker_of(node):
+        inside.extend(_as_written(maker, lines).split("\n"))
+    code = "\n".join([_as_written(node, lines), *(_INDENTED + line for line in inside)])
+    told = [(field.name, field.told) for field in fields if field.told]
+    return Shown(_cut(code, _LONGEST_CODE), _items(told), not inside and _is_untold(node, told))
+
+
+def _is_untold(node: Function | ast.ClassDef, told: Sequence[tuple[str, str]]) -> bool:
+    return not told and not ast.get_docstring(node)
+
+
+def maker_of(node: ast.ClassDef) -> Function | None:
+    """The `__init__` of a class, where its signature is all that there is to it: it is shown with the class."""
+    found = [each for each in node.body if isinstance(each, Function) and each.name == "__init__"]
+    is_told = any(ast.get_docstring(each) or any(map(_doc_of, _annotations(each))) for each in found)
+    return found[0] if len(found) == 1 and not is_told else None
+
+
+def _annotations(node: Function) -> list[ast.expr | None]:
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    return [arg.annotation for arg in given if arg]
 
 
 def is_overload(node: Function) -> bool:
