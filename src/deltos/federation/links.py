@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.budget import cut
 from deltos.confinement import shown_path
 from deltos.domains.code.scan import LinePattern, Literal, ScanReport, scan
+from deltos.domains.docs.model import PACKAGE_ADDRESSES
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.graph.search import GraphSearch
@@ -182,7 +183,7 @@ class Links:
             return []
         without = frozenset(source.id for source in Belonging(self.domains, (root,)).foreign_sources())
         found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, with_apis=False, without=without))
-        return [each for each in found.passages if each.url.startswith(("pypi:", "npm:"))]
+        return [each for each in found.passages if each.url.startswith(PACKAGE_ADDRESSES)]
 
     def _uses(self, name: str, root: Path) -> list[str]:
         """Files that name both the package and the symbol: the graph follows no reference out of the project."""

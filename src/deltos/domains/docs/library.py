@@ -16,8 +16,8 @@ from deltos.confinement import is_confined, may_recall_all, may_show, shown_path
 from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.folder_changes import FolderWatch
-from deltos.domains.docs.model import FoundDescription, SourceStatus
-from deltos.domains.docs.packages import PACKAGE_KINDS, ProjectPackages
+from deltos.domains.docs.model import PACKAGE_KINDS, FoundDescription, SourceStatus
+from deltos.domains.docs.packages import ProjectPackages
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.source import package_address, parse_address
 from deltos.domains.docs.versions import (

@@ -93,6 +93,8 @@ class Origin(Protocol):
         """Let go of connections."""
 
 
+PACKAGE_KINDS = ("pypi", "npm")
+PACKAGE_ADDRESSES = tuple(f"{kind}:" for kind in PACKAGE_KINDS)
 IS_API = "an API description, listed by list_apis"  # why it is no page
 
 

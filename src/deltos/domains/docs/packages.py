@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from deltos.guarded import Parser
     from deltos.store.documents import SourceRow
 
-PACKAGE_KINDS = ("pypi", "npm")
-
 
 @dataclass(slots=True)
 class ProjectPackages:

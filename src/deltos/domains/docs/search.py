@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.chunk import JOINED_HEADING
-from deltos.domains.docs.model import Passage
+from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
 from deltos.domains.docs.rank import ChunkSimilarities, absent_terms, order
@@ -465,7 +465,8 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
 def _only_declares(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
     """Whether a passage is a declaration without a word about it, and the question more than its name. Definitions of
     packages are known to be bare before."""
-    if not candidate.is_definition or candidate.traits or asked.identifiers or not _is_code_alone(text):
+    is_known = candidate.url.startswith(PACKAGE_ADDRESSES)
+    if not candidate.is_definition or is_known or asked.identifiers or not _is_code_alone(text):
         return False
     return not asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
