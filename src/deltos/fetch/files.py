@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 20_000_000
 MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
 SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
+# Of Sphinx, Jekyll and themes: what pages are made with, and none itself.
+TEMPLATE_FOLDERS = frozenset(("_templates", "_template", "_layouts", "_themes", "_theme"))
+TEMPLATE = "in a folder of templates"
 _SHOWN_CHARACTERS = 200
 
 
@@ -68,6 +71,11 @@ def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
 def is_entered(entry: Entry) -> bool:
     """Whether a folder may hold documentation of its own."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
+
+
+def is_template(path: str) -> bool:
+    """Whether a path below a source leads through a folder of templates."""
+    return not TEMPLATE_FOLDERS.isdisjoint(path.split("/")[:-1])
 
 
 def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:

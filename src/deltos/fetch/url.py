@@ -11,6 +11,7 @@ from deltos.globs import matches_glob
 from deltos.private_hosts import canonical_name
 
 _TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
+INDEX_PAGE = "index.html"  # what a server answers with where a folder is asked for
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SAFE = "/:@!$&'()*+,;=~-._"
 _LONGEST = 2_000
@@ -69,6 +70,12 @@ class SiteScope:
         if self.include:
             return any(_glob(url, parts.path, glob) and (same_host or "://" in glob) for glob in self.include)
         return same_host and f"{parts.path}/".startswith(folder_of(home.path))
+
+    def one_form(self, url: str) -> str:
+        """The address that stands for a page: `dir/` for `dir/index.html`, too, unless the source begins at that."""
+        short = url.removesuffix(INDEX_PAGE) if url.endswith(f"/{INDEX_PAGE}") else url
+        form = self.start if short in (self.start, self.start.removesuffix(INDEX_PAGE)) else short
+        return form if self.admits(form) else url
 
 
 def folder_of(path: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.docs.render import render_nothing, render_sources
+from deltos.domains.docs.render import render_nothing, render_sources, render_status
 from deltos.errors import AddressRefused, BadArgument, NotFound
 from deltos.store.documents import DocsTotals
 
@@ -214,3 +214,21 @@ def test_manual_pages_are_read_packed_or_not_and_what_is_none_is_skipped(desk: D
         "wombat(1)", "wombat(1) > OPTIONS > -f", "Feeds the wombat."
     )  # fmt: skip
     assert desk.recrawl("manual").pages_unchanged == 2
+
+
+def test_templates_are_left_out_and_counted(desk: Desk) -> None:
+    write(desk.root, guide_md="# Guide\n\nquokka guide", templates__t_md="# Templates\n\nquokka templates")
+    for path in ("_templates/layout.html", "_templates/autosummary/class.rst", "theme/_layouts/page.html"):
+        (desk.root / "docs" / path).parent.mkdir(parents=True, exist_ok=True)
+        (desk.root / "docs" / path).write_text("{{ quokka }}\n")
+    status = desk.add(".", name="docs")
+    assert (status.state, status.pages) == ("READY", 2)
+    assert [(each.reason, each.count) for each in status.skipped] == [("in a folder of templates", 3)]
+    assert (
+        "and 2 more: in a folder of templates" in render_status(status, project_root=desk.root, token_budget=1_000).text
+    )
+    assert not [url for url in desk.cited("quokka") if "/_" in url]
+    (desk.root / "docs" / "_templates" / "layout.html").write_text("{{ quokka }} {{ wombat }}\n")
+    desk.cited("quokka")  # a question compares the folder with the disk: a changed template is no reason to read it
+    assert desk.docs.library.status("docs").pages_done == status.pages_done
+    assert desk.recrawl("docs").skipped == status.skipped

@@ -57,7 +57,7 @@ def shelf(folder: Path, *, private_hosts: PrivateHosts = LOOPBACK, **limits: int
 def test_documentation_of_a_branch_or_tag_is_read_and_only_what_changed_is_read_again(
     desk: Desk, served: GitSite, tmp_path: Path
 ) -> None:
-    shop = make_repository(served.folder / "shop", FILES)
+    shop = make_repository(served.folder / "shop", {**FILES, "docs/_templates/layout.html": "{{ zebra }}\n"})
     git(shop, "tag", "v1.0")
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting wakes.\n"})
     git(shop, "commit", "-qam", "later")
@@ -66,6 +66,7 @@ def test_documentation_of_a_branch_or_tag_is_read_and_only_what_changed_is_read_
     assert (status.state, status.source.kind, status.source.version) == ("READY", "git", "main")
     assert desk.cited("zebra setting wakes") == [f"{url}@main/docs/guide.md#guide"]  # and not the notes of the code
     assert desk.cited("install shop")[0] == f"{url}@main/README.md#shop"
+    assert [(each.reason, each.count) for each in status.skipped] == [("in a folder of templates", 1)]
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting dreams.\n"})
     git(shop, "commit", "-qam", "latest")
     again = desk.recrawl()

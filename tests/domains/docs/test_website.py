@@ -189,6 +189,42 @@ def test_canonical_meta_refresh_and_noindex_are_respected(desk: Desk, site: Site
     assert all("hidden.html" not in url for url in desk.cited("do not show"))
 
 
+def test_a_folder_and_its_index_page_are_one_page(desk: Desk, site: Site) -> None:
+    site.html("/docs/", page("Start", "Welcome.", "index.html", "a/", "b/index.html#top"))
+    site.html("/docs/index.html", page("Start", "Welcome, at another time."))
+    site.html("/docs/a/", page("A", "Alpha.", "../b/", "index.html", "../index.html"))
+    site.html("/docs/b/", page("B", "Bravo."))
+    site.text("/docs/sitemap.xml", f"<urlset><url><loc>{site.url}/docs/b/index.html</loc></url></urlset>", "text/xml")
+    status = desk.add(f"{site.url}/docs/")
+    assert (status.state, status.pages, status.pages_skipped) == ("READY", 3, 0)
+    assert desk.cited("bravo") == [f"{site.url}/docs/b/#top"]
+    assert not [path for path in site.asked if path.endswith("index.html")]
+
+
+def test_a_source_that_begins_at_an_index_page_has_it_under_that_address(desk: Desk, site: Site) -> None:
+    site.html("/docs/index.html", page("Start", "Welcome.", "./", "a.html"))
+    site.html("/docs/", page("Start", "Welcome."))
+    site.html("/docs/a.html", page("A", "Alpha.", "index.html", "/docs/"))
+    assert desk.add(f"{site.url}/docs/index.html").pages == 2
+    assert desk.cited("welcome")[0] == f"{site.url}/docs/index.html#top"
+    assert "/docs/" not in site.asked
+
+
+def test_an_index_page_is_read_where_its_folder_answers_nothing_or_sends_there(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "files/index.html", "sent/index.html", "moved/index.html", "gone/"))
+    for name, text in (("files", "Alpha."), ("sent", "Bravo."), ("moved", "Charlie.")):
+        site.html(f"/{name}/index.html", page(name.title(), text, "../"))
+    site.pages["/files/"] = Page(status=403)
+    site.redirect("/sent/", "/sent/index.html")
+    site.html("/moved/", "<meta http-equiv=refresh content='0;url=index.html'>")
+    for _ in range(2):
+        status = desk.add(site.url) if not desk.docs.library.sources() else desk.recrawl("site")
+        assert [failure.url for failure in status.failures] == [f"{site.url}/gone/"]
+        assert status.pages == 4
+    for word, name in (("alpha", "files"), ("bravo", "sent"), ("charlie", "moved")):
+        assert desk.cited(word) == [f"{site.url}/{name}/index.html#top"]
+
+
 def test_an_endless_calendar_comes_to_an_end(desk: Desk, site: Site) -> None:
     for month in range(200):
         site.html(f"/cal?month={month}", page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}"))

@@ -11,20 +11,28 @@ from typing import TYPE_CHECKING, Protocol
 from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import FileRefused, NotFound, SourceError
-from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
+from deltos.fetch.files import (
+    MAX_DESCRIPTION_BYTES,
+    MAX_FILE_BYTES,
+    TEMPLATE,
+    check_unmoved,
+    is_template,
+    walk_files,
+)
 from deltos.files import LINK, NOT_REGULAR, FileTree
 from deltos.globs import matches_glob
 from deltos.guarded import Task
 from deltos.markup.formats import MAN_SUFFIXES, PACKED_SUFFIX, SUFFIXES, format_of
 from deltos.markup.includes import Includer
 from deltos.markup.man import is_man_page
+from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.docs.pages import PageText
     from deltos.markup.formats import Format
-    from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
+    from deltos.store.documents import KnownPage, SourceRow
 
 SIGNATURE = b"-----BEGIN PGP"  # .asc is a suffix of AsciiDoc too
 NO_DOCUMENT = "not documentation"
@@ -64,8 +72,8 @@ class Folder:
         """The folder that all files lie in."""
         return self._root.parent if self._is_file else self._root
 
-    def begin(self) -> Iterator[str]:
-        """Every file of a format that we read."""
+    def begin(self) -> Iterator[str | CrawlAddress]:
+        """Every file of a format that we read; templates are named as left out."""
         if not self._root.exists():
             raise NotFound(
                 f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?"
@@ -74,7 +82,8 @@ class Folder:
         names = [self._root.name] if self._is_file else walk_files(self._root, _WALKED)
         for relative in names:
             if self._wants(relative) and (not relative.endswith(PACKED_SUFFIX) or format_of(relative)):
-                yield (self._base / relative).as_posix()
+                url = (self._base / relative).as_posix()
+                yield CrawlAddress(url, state="skipped", reason=TEMPLATE) if is_template(relative) else url
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file, unless its time and size are as they were."""

@@ -58,6 +58,9 @@ class FolderWatch:
         seen = 0
         try:
             for url in folder.begin():
+                if isinstance(url, CrawlAddress):  # left out, whatever it says
+                    left.discard(url.url)
+                    continue
                 seen += 1
                 if time.monotonic() > deadline:
                     return "unfinished"

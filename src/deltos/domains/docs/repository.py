@@ -26,9 +26,17 @@ from deltos.domains.docs.folder import (
 from deltos.domains.docs.model import IS_API, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import Cancelled, NotFound, NothingToIndex, SourceError
-from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, SKIPPED_FOLDERS, check_unmoved
+from deltos.fetch.files import (
+    MAX_DESCRIPTION_BYTES,
+    MAX_FILE_BYTES,
+    SKIPPED_FOLDERS,
+    TEMPLATE,
+    check_unmoved,
+    is_template,
+)
 from deltos.guarded import Task
 from deltos.markup.formats import MAN_SUFFIXES, SUFFIXES, format_of
+from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +48,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.pages import PageText
     from deltos.logins import Login
     from deltos.markup.formats import Format
-    from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
+    from deltos.store.documents import KnownPage, SourceRow
     from deltos.workspace.repository import Repository
 
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation", "guide", "guides", "manual", "handbook", "wiki"))
@@ -90,18 +98,21 @@ class GitRepository:
     def _wanted(self) -> str:
         return self._source.reference or self._source.version
 
-    def begin(self) -> Iterator[str]:
-        """Fetch it, and every file that is documentation."""
+    def begin(self) -> Iterator[str | CrawlAddress]:
+        """Fetch it, and every file that is documentation; templates are named as left out."""
         if not self.is_local:
             source, login = self._source, self._checkout.login()
             self._checkout.clones.bring(source.id, source.url, self._wanted, login, self._is_closed.is_set)
         with self._lock:
             files = self._files().files()
         is_chosen = bool(self._source.include or self._source.folder)
-        wanted = [path for path in documents(files, whole=is_chosen) if self._wants(path)]
+        chosen = [path for path in documents(files, whole=is_chosen) if self._wants(path)]
+        wanted = [path for path in chosen if not is_template(path)]
         if not wanted:
             raise NothingToIndex("The repository has no documentation", hint="Name folders with include globs.")
         yield from map(self._address, wanted)
+        for path in filter(is_template, chosen):
+            yield CrawlAddress(self._address(path), state="skipped", reason=TEMPLATE)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file, unless the id of its content is what it was."""

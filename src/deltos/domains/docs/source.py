@@ -116,8 +116,15 @@ class Opener:
         match source.kind:
             case "website":
                 client = self.client(self.logins.find(source.auth, source.url))
+                rendering = self._rendering(source)
                 return Website(
-                    source, client, self.apis, parser=parser, clock=self.monotonic, rendering=self._rendering(source)
+                    source,
+                    client,
+                    self.apis,
+                    parser=parser,
+                    clock=self.monotonic,
+                    sleep=self.sleep,
+                    rendering=rendering,
                 )
             case "git":
                 return self._repository(source)

@@ -19,7 +19,7 @@ from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceErr
 from deltos.fetch.pace import Pace
 from deltos.fetch.robots import Robots, parse_robots
 from deltos.fetch.sitemap import UnreadSitemap, parse_sitemap, sitemap_addresses
-from deltos.fetch.url import SiteScope, folder_of, normalise
+from deltos.fetch.url import INDEX_PAGE, SiteScope, folder_of, normalise
 from deltos.guarded import Task
 from deltos.logins import HOW_TO_LOG_IN
 from deltos.markup.formats import format_of
@@ -44,6 +44,7 @@ _MOST_QUERIES_PER_PATH = 30  # calendars and filters generate addresses without 
 _MOST_SITEMAPS = 50
 _RULES_PAUSE_SECONDS = 0.2  # until another thread has read robots.txt
 GONE = frozenset((404, 410))
+_NO_FOLDER = GONE | {403}  # what servers answer that have no page for a folder
 GONE_PAGE = "gone"  # a page that was indexed
 NOT_TEXT = "not text"
 _SHOWS_API = "it shows an API description, which is read instead"
@@ -71,6 +72,7 @@ class Website:
         *,
         parser: Parser,
         clock: Callable[[], float],
+        sleep: Callable[[float], None],
         rendering: Rendering | None = None,
     ) -> None:
         self._source = source
@@ -80,6 +82,7 @@ class Website:
         self._parser = parser
         self._robots = Robots(client, lambda data: parser.run(parse_robots, data, content=(data,)))
         self._pace = Pace(clock)
+        self._sleep = sleep
         self._asking: set[str] = set()
         self._queries: Counter[str] = Counter()
         self._may_name_apis: set[str] = set()
@@ -129,6 +132,8 @@ class Website:
                 address.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
             )
         except FetchFailed as exc:
+            if exc.status in _NO_FOLDER and (index := self._index_page_of(address.url)):
+                return Skipped(f"it is at {index}", (index,))
             return self._failed(address, known, exc)
         self._pace.answered(host)
         response = self._rendered(address, response)
@@ -164,6 +169,19 @@ class Website:
             return rules
         finally:
             self._asking.discard(host)
+
+    def _index_page_of(self, url: str) -> str:
+        """The address of the index page of a folder that the server does not answer for itself; empty for none."""
+        index = f"{url}{INDEX_PAGE}"
+        rules = self._robots.rules(index)
+        if not url.endswith("/") or "?" in url or not self._scope.admits(index) or not rules.allow(index):
+            return ""
+        while pause := self._pace.take_turn(urlsplit(url).netloc, rules.delay_seconds()):
+            self._sleep(pause)
+        try:
+            return index if normalise(self._client.get(index).url) == index else ""
+        except FetchFailed:
+            return ""
 
     def _rendered(self, address: CrawlAddress, response: HttpResponse) -> HttpResponse:
         """The page as a browser shows it, where the source wants that; it is never known to be unchanged before."""
@@ -359,7 +377,9 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     document = raw.document()
     canonical = _canonical(scope, url, document)
     if document.moved_to:
-        return WebPage((), _admitted(scope, [document.moved_to]), canonical, document.moved_to, document.wants_login)
+        # As it is written: `dir/` may send to `dir/index.html`.
+        moved_to = [normalise(document.moved_to)] if _admitted(scope, [document.moved_to]) else []
+        return WebPage((), tuple(moved_to), canonical, document.moved_to, document.wants_login)
     links = _links(scope, document)
     texts: tuple[tuple[str, PageText], ...] = ()
     if canonical == url and not document.wants_login:
@@ -452,15 +472,15 @@ def _links(scope: SiteScope, document: Document) -> tuple[Link, ...]:
 
 
 def _admitted(scope: SiteScope, addresses: Iterable[str]) -> tuple[str, ...]:
-    """Normalised addresses of this source, each once."""
+    """The addresses of this source in their one form, each once."""
     found: dict[str, None] = {}
     for address in addresses:
         try:
             url = normalise(address)
         except ValueError:
             continue
-        if url not in found and scope.admits(url):
-            found[url] = None
+        if scope.admits(url):
+            found[scope.one_form(url)] = None
     return tuple(found)
 
 
