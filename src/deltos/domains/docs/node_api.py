@@ -76,7 +76,8 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NOTHING_
             opened[definition.qualified_name] = (shown.traits | inherited) & ~Trait.TYPE
             shown = shown._replace(code=definition.signature, traits=shown.traits & ~Trait.TYPE)
         written.update((definition.name, *known_as))
-        names = [*known_as, definition.qualified_name]
+        own = definition.qualified_name
+        names = [own, *known_as] if _is_called_so(definition, shown, public) else [*known_as, own]
         _write(writer, names, shown._replace(traits=shown.traits | inherited))
     undefined = [(export.alias, export.statement) for export in exports_of(tree) if _is_defined_elsewhere(export)]
     undefined += [(alias, text.strip()) for alias in public.known_as.get(NAMELESS, [])]
@@ -115,6 +116,12 @@ def _shown(definition: Definition, lines: list[str], end: int, public: PublicNam
     if not told.strip():
         traits |= Trait.BARE
     return _Shown(told, text, imported.statement(is_type=is_type) if imported else "", traits)
+
+
+def _is_called_so(definition: Definition, shown: _Shown, public: PublicNames) -> bool:
+    """Whether users know a definition by its own name, whatever else it is passed on as."""
+    imported = public.imports.get(definition.name)
+    return shown.code.lstrip().startswith("export ") or (imported is not None and imported.name == definition.name)
 
 
 def _whole(code: str, following: Sequence[str]) -> str:

@@ -58,7 +58,8 @@ def imported_names(
             for export in files[path].exports:
                 if export.name != EVERYTHING and export.alias:
                     for place in _passed_through(files, path, export.module, export.name):
-                        found[place][export.name].append(ImportedName(way.specifier, way.namespace, export.alias))
+                        local = _local_name(files[place], export.name)
+                        found[place][local].append(ImportedName(way.specifier, way.namespace, export.alias))
     at_root = {
         each.name
         for names in found.values()
@@ -107,6 +108,13 @@ def _passed_through(files: Mapping[str, LinkedFile], path: str, module: str, nam
             if export.module and (is_it or (export.name == EVERYTHING and not export.alias)):
                 waiting.append(files[place].targets.get(export.module, ""))
     return places
+
+
+def _local_name(file: LinkedFile, name: str) -> str:
+    """What a file calls its default export."""
+    if name != DEFAULT:
+        return name
+    return next((each.name for each in file.exports if each.alias == DEFAULT and not each.module), name)
 
 
 def _distance(way: ImportedName) -> tuple[bool, int, bool, int]:

@@ -1,0 +1,120 @@
+"""What is shown of the declarations of npm packages: how each is imported, all of it, and what stands behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.docs.node_api import PublicNames, describe_declarations
+from deltos.domains.docs.node_imports import ImportedName
+from deltos.markup.model import Trait
+from tests.domains.docs.test_packages import npm_install
+
+if TYPE_CHECKING:
+    from deltos.markup.model import Section
+    from tests.domains.docs.conftest import Desk
+
+KIT = {
+    "index.d.ts": """
+export * from "./lamp";
+export * as tools from "./tools";
+export { default as Shade } from "./shade";
+export { hidden as shown } from "./hidden";
+""",
+    "lamp.d.ts": "/** Lights a room. */\nexport declare function lamp(): void;\nexport interface LampOptions { dim: boolean }\n",
+    "tools.d.ts": "/** Sharpens blades. */\nexport declare function sharpen(): void;\n",
+    "shade.d.ts": "/** Keeps light out. */\ndeclare class Shade {}\nexport default Shade;\n",
+    "hidden.d.ts": "/** Was hidden. */\nexport declare function hidden(): void;\n",
+    "extra.d.ts": '/** Glows alone. */\nexport declare function glow(): void;\nexport { lamp } from "./lamp";\n',
+}
+MANIFEST: dict[str, object] = {
+    "version": "1.0.0",
+    "exports": {".": {"types": "./index.d.ts"}, "./extra": {"types": "./extra.d.ts"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("lights a room", 'import { lamp } from "kit";'),
+        ("LampOptions", 'import type { LampOptions } from "kit";'),
+        ("sharpens blades", 'import { tools } from "kit";  // tools.sharpen'),
+        ("keeps light out", 'import { Shade } from "kit";'),
+        ("was hidden", 'import { shown } from "kit";'),
+        ("glows alone", 'import { glow } from "kit/extra";'),
+    ],
+)
+def test_a_passage_shows_the_import_that_users_write(desk: Desk, question: str, statement: str) -> None:
+    npm_install(desk.root, "kit", MANIFEST, KIT)
+    desk.add("npm:kit", name="kit")
+    assert statement in desk.search(question)[0].text
+
+
+def test_what_cannot_be_imported_and_shapes_of_options_stand_behind_what_is_called(desk: Desk) -> None:
+    told = "/** Paints the fence in a colour. */\n"
+    files = {
+        "index.d.ts": 'export { paint } from "./paint";\n',
+        "paint.d.ts": f"{told}export declare function paintInside(): void;\n{told}export declare function paint(): void;\n",
+    }
+    npm_install(desk.root, "brush", {"version": "1.0.0", "types": "index.d.ts"}, files)
+    desk.add("npm:brush", name="brush")
+    anchors = [found.anchors[0] for found in desk.search("paints the fence in a colour")]
+    assert anchors == ["paint", "paintInside"]
+    assert desk.search("paintInside")[0].anchors[0] == "paintInside"
+
+
+def described(source: str, public: PublicNames | None = None) -> dict[str, Section]:
+    sections = describe_declarations("a.d.ts", source.encode(), public or PublicNames({}, {})).sections
+    return {section.anchors[0]: section for section in sections if section.is_definition}
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "traits"),
+    [
+        ("/** Told. */\nexport declare function f(): void;", "f", Trait(0)),
+        ("export declare function f(): void;", "f", Trait.BARE),
+        ("/** Told. */\nexport interface Options { a: 1 }", "Options", Trait.TYPE),
+        ("/** Told. @deprecated Use g. */\nexport declare function f(): void;", "f", Trait.DEPRECATED),
+        ("/** Told. @internal */\nexport declare function f(): void;", "f", Trait.INTERNAL),
+    ],
+)
+def test_declarations_are_known_by_what_puts_them_behind(source: str, name: str, traits: Trait) -> None:
+    assert described(source)[name].traits == traits
+
+
+def test_a_declaration_is_shown_to_the_end_of_its_brackets() -> None:
+    source = (
+        "export declare const pick: <T>(\n  a: { b: T },\n  c: (d: T) => T,\n) => T;\nexport declare const next: 1;\n"
+    )
+    text = described(source)["pick"].blocks[-1].text
+    assert text.split("\n")[1:-1] == source.split("\n")[:4]
+
+
+def test_lines_that_only_fold_an_editor_are_no_comment() -> None:
+    source = "//#region src/kit.d.ts\n/** Told. */\nexport declare function f(): void;\n//#endregion\n"
+    assert described(source)["f"].blocks[0].text == "Told."
+
+
+def test_a_definition_that_is_also_passed_on_under_an_old_name_is_called_by_its_own() -> None:
+    source = (
+        "export class BadOption {}\nexport { BadOption as WrongOption };\nclass Inner {}\nexport { Inner as Outer };\n"
+    )
+    public = PublicNames(
+        {"BadOption": ["WrongOption"], "Inner": ["Outer"]},
+        {"BadOption": ImportedName("kit", "", "BadOption"), "Inner": ImportedName("kit", "", "Outer")},
+    )
+    found = described(source, public)
+    assert found["BadOption"].path[-1] == "BadOption"
+    assert found["BadOption"].anchors == ("BadOption", "WrongOption")
+    assert found["Outer"].anchors == ("Outer", "Inner")
+
+
+def test_declarations_that_lie_in_parts_of_a_package_s_types_are_read(desk: Desk) -> None:
+    npm_install(desk.root, "web", {"version": "1.0.0", "main": "main.js"}, {"main.js": "module.exports = () => {};"})
+    types = {"index.d.ts": 'import * as core from "web-core";\ndeclare function web(): core.App;\nexport = web;\n'}
+    npm_install(desk.root, "@types/web", {"version": "1.0.0", "dependencies": {"@types/web-core": "*"}}, types)
+    core = {"index.d.ts": "export interface App {\n  /** Serves on a port. */\n  listen(port: number): void;\n}\n"}
+    npm_install(desk.root, "@types/web-core", {"version": "1.0.0"}, core)
+    desk.add("npm:web", name="web")
+    assert "listen(port: number)" in desk.search("serves on a port")[0].text
