@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import procrastinate
+from psycopg.conninfo import conninfo_to_dict
 
 from deltos.cli.main import main
 from deltos.domains.code.near import near_chunks
@@ -18,7 +19,7 @@ from deltos.store.jobs import INDEX, LOOK, RUNNING, SET_ASIDE, WAITING, Order, W
 from deltos.store.postgres.jobs import JOBS_001
 from deltos.store.postgres.projects import PostgresProjects
 from tests.postgres_server import PASSWORD, server
-from tests.workers.running import held_back, job_of, opened, until
+from tests.workers.running import WorkerProcess, held_back, job_of, opened, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Database
     from deltos.store.postgres.jobs import PostgresJobs
-    from tests.workers.running import WorkerProcess
 
 
 def project(folder: Path, name: str = "shop") -> Path:
@@ -129,6 +129,44 @@ def test_a_worker_that_is_told_to_end_gives_its_job_back_at_once(
         given_back = job_of(jobs, job.id)
         assert given_back is not None
         assert (given_back.state, given_back.failures) == (WAITING, 0)
+
+
+def test_a_job_that_is_given_back_while_the_same_order_waits_is_no_failure(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    jobs.add(Order(INDEX, str(root)))
+    assert worker("--once").end() == 0
+    with held_back(database, root):
+        first = jobs.add(Order(INDEX, str(root), {"force": True}))
+        running = worker()
+        until(lambda: running.says(f"job {first.id} (index {root}) is taken"), lambda: running.lines)
+        again = jobs.add(Order(INDEX, str(root)))
+        assert again.id != first.id
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(5.0) == 0
+        (waiting,) = [job for job in jobs.every() if job.kind == INDEX]
+        assert (waiting.id, waiting.state, waiting.failures) == (again.id, WAITING, 0)
+        assert database.query("SELECT reason FROM job_failure") == []
+        (arguments,) = database.query("SELECT args->'arguments' FROM procrastinate_jobs WHERE id = %s", (again.id,))
+        assert arguments == ({"force": True},)  # what the first one asked for is asked for still
+    last = worker("--once")
+    assert last.end() == 0
+    assert not last.says("died"), last.lines
+    assert indexed_files(url) == {root: 1}
+
+
+def test_a_worker_says_that_it_has_started_once_it_is_connected(url: str, tmp_path: Path) -> None:
+    nowhere = WorkerProcess(url.replace(str(conninfo_to_dict(url)["port"]), "9"), tmp_path / "home")
+    assert nowhere.end() == 1
+    assert nowhere.says("cannot be reached")
+    assert not nowhere.says("worker started")
+    running = WorkerProcess(url, tmp_path / "home")
+    until(lambda: running.says("worker started"), lambda: running.lines)
+    running.process.send_signal(signal.SIGTERM)
+    assert running.end() == 0
+    assert running.says("worker ended")
 
 
 def test_two_workers_do_each_of_many_jobs_exactly_once(
@@ -264,6 +302,7 @@ def test_a_worker_outlives_a_restart_of_the_database(
         server().kill()
     until(lambda: running.says("cannot be reached"), lambda: running.lines)
     server().start()
+    until(lambda: running.says("The queue can be used again"), lambda: running.lines)
     jobs.add(Order(INDEX, str(other)))
     until(lambda: indexed_files(url) == {root: 1, other: 1}, lambda: running.lines)
     until(lambda: jobs.every() == [], lambda: running.lines)

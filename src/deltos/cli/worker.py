@@ -68,7 +68,6 @@ def _work(arguments: argparse.Namespace) -> int:
         else:
             print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
-    say("worker started")
     run_worker(
         config,
         WorkerSettings(

@@ -268,7 +268,15 @@ def forget_orders(connection: Connection, order: Order) -> None:
 
 
 def _queue_again(connection: Connection, job_ids: list[int], wait_seconds: float) -> None:
-    # Where the same order was given again meanwhile, that one remains.
+    # Where the same order was given again meanwhile, that one remains, with what both asked for.
+    connection.execute(
+        """UPDATE procrastinate_jobs AS other SET priority = greatest(other.priority, given.priority),
+           args = jsonb_set(other.args, '{arguments}',
+                            coalesce(given.args->'arguments', '{}') || coalesce(other.args->'arguments', '{}'))
+           FROM procrastinate_jobs AS given WHERE given.id = ANY(%s) AND given.status = 'doing'
+           AND other.queueing_lock = given.queueing_lock AND other.status = 'todo'""",
+        (job_ids,),
+    )
     connection.execute(
         """DELETE FROM procrastinate_jobs WHERE id = ANY(%s) AND status = 'doing' AND EXISTS (
            SELECT 1 FROM procrastinate_jobs AS other

@@ -109,6 +109,7 @@ class JobTaker:
         self._stopping = threading.Event()
         self._running: dict[int, str] = {}
         self._worker: Worker | None = None
+        self._has_started = False
         # It logs with whole stacks what we say in a line.
         logging.getLogger("procrastinate").addHandler(logging.NullHandler())
         logging.getLogger("procrastinate").propagate = False
@@ -167,6 +168,7 @@ class JobTaker:
             )
             worker.is_mine = self._jobs.is_carried_out_by
             await asyncio.to_thread(self._take_over, None)
+            self._tell_of_start()
             ticks = asyncio.create_task(self._tick(worker))
             self._worker = worker
             try:
@@ -177,6 +179,12 @@ class JobTaker:
                 ticks.cancel()
                 with suppress(asyncio.CancelledError):
                     await ticks
+
+    def _tell_of_start(self) -> None:
+        """Say that the queue can be used, once it is connected to."""
+        if not self._stopping.is_set():
+            self._work.say("The queue can be used again" if self._has_started else "worker started")
+            self._has_started = True
 
     async def _tick(self, worker: Worker) -> None:
         """With every beat of the heart: take over what others have left, and give back what was lost on the way."""
@@ -270,6 +278,7 @@ class JobTaker:
             self._work.by_kind[order.kind](order, _JobProgress(should_stop))
         except Exception as exc:  # noqa: BLE001 (a worker is a surface: the failure is kept, and told)
             if should_stop():
+                self._give_back(job_id)
                 self._work.say(f"{told} is given back")
                 raise _Stopped from None
             reason = self._without_password(_told(exc, self._database.place))
@@ -281,6 +290,12 @@ class JobTaker:
                 self._work.say(f"{told} is done after {time.monotonic() - began:.1f} s")
         finally:
             self._running.pop(job_id, None)
+
+    def _give_back(self, job_id: int) -> None:
+        """Queue a job again that was stopped. procrastinate could not where the same order waits meanwhile: the job
+        would seem to run on, without a worker, and count as a failure."""
+        with suppress(StoreError):  # then it is tried as any other that did not succeed
+            self._jobs.give_back([job_id])
 
     def _without_password(self, text: str) -> str:
         for secret in _passwords(self._database.opening[0]):
