@@ -100,6 +100,23 @@ def test_addresses_that_failed_are_tried_again_by_the_next_crawl(library: Librar
     assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b"]
 
 
+def test_an_answer_that_gave_no_page_keeps_what_to_ask_by_and_its_reason(library: LibraryStore) -> None:
+    library.sources.add_source(SOURCE)
+    library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
+    known = [CrawlAddress("a", 1, "missing", 1, "says so", '"1"'), CrawlAddress("b", 1, "skipped", 0, "empty", "", "m")]
+    library.sources.seed(SOURCE.id, [*known, CrawlAddress("c", 1, "missing", 1, "HTTP 404")])
+    assert library.sources.failed_addresses(SOURCE.id)[0] == known[0]
+    library.sources.begin_crawl(SOURCE.id, is_full=False, now=2.0)
+    assert library.sources.queued(SOURCE.id) == [
+        CrawlAddress("a", 1, reason="says so", etag='"1"'),
+        CrawlAddress("b", 1, reason="empty", last_modified="m"),
+        CrawlAddress("c", 1, reason="missing"),
+    ]
+    assert library.pages.write(SOURCE.id, 1, Batch(settled=(CrawlAddress("a", 1, "done"),)))
+    library.sources.begin_crawl(SOURCE.id, is_full=False, now=3.0)
+    assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b", "c"]
+
+
 def test_what_was_passed_over_is_counted_by_reason(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)

@@ -54,13 +54,18 @@ class CrawlRow:
 
 @dataclass(frozen=True, slots=True)
 class CrawlAddress:
-    """An address that a crawl goes to, and what became of it."""
+    """An address that a crawl goes to, and what became of it.
+
+    `etag` and `last_modified` are those of an answer that gave no page; where it did, the page has them.
+    """
 
     url: str
     depth: int = 0
     state: AddressState = "queued"
     attempts: int = 0
     reason: str = ""  # of one that is queued: what it was in the last crawl
+    etag: str = ""
+    last_modified: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,46 @@ def test_what_was_empty_or_filled_by_a_script_is_asked_for_again(desk: Desk, sit
     assert desk.cited("words at last") == [f"{site.url}/empty.html#top"]
 
 
+def test_what_gave_no_page_is_asked_whether_it_changed(desk: Desk, site: Site) -> None:
+    names = ("empty.html", "sorry.html", "hidden.html", "old.html", "picture")
+    site.html("/", page("Start", "Welcome.", *names))
+    listed = (
+        f"<urlset><url><loc>{site.url}/picture</loc></url></urlset>"  # what is no text is asked for where it is listed
+    )
+    site.text("/sitemap.xml", listed, "text/xml")
+    site.html("/empty.html", "<html><body></body></html>")
+    site.html("/sorry.html", page("Page not found", "Sorry."))
+    site.html("/hidden.html", "<meta name=robots content=noindex>" + page("Hidden", "Do not show."))
+    site.redirect("/old.html", "/out/")
+    site.html("/out/", page("Out", "Elsewhere."))
+    site.html("/picture", "dots", **{"Content-Type": "image/x-dots"})
+    first = desk.add(site.url, exclude=("/out/*",))
+    assert len(first.failures) == 1
+    again = desk.recrawl()
+    for name in ("empty.html", "sorry.html", "hidden.html", "out/", "picture"):
+        assert "if-none-match" in site.request_headers[f"/{name}"], name
+        assert site.asked[f"/{name}"] == 2, name
+    assert (again.skipped, again.failures, again.state) == (first.skipped, first.failures, first.state)
+    for name in ("empty.html", "sorry.html", "hidden.html"):
+        site.html(f"/{name}", page("Filled", f"Words of {name} at last."))
+    assert desk.recrawl().state == "READY"
+    assert desk.recrawl().pages == 4
+    assert desk.recrawl(full=True).skipped[0].reason.startswith(("not text", "redirects to"))
+
+
+def test_another_page_with_the_same_validators_is_read(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "old.html"))
+    site.redirect("/old.html", "/a.html")
+    site.html("/a.html", page("A", "Alpha."))
+    site.html("/b.html", page("A", "Alpha."))
+    desk.add(site.url, exclude=("/a.html",))
+    site.redirect("/old.html", "/b.html")
+    assert desk.recrawl().pages == 2
+    assert desk.cited("alpha") == [f"{site.url}/b.html#top"]
+    site.html("/old.html", page("A", "Alpha."))
+    assert desk.recrawl().pages == 3
+
+
 def test_a_purged_page_is_asked_for_while_something_leads_to_it(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "a.html"))
     site.html("/a.html", page("A", "Alpha text."))
@@ -373,5 +413,5 @@ def test_the_store_refuses_what_belongs_to_no_source(desk: Desk) -> None:
     index = desk.docs.library.crawls.index
     index.discard("nothing")
     with pytest.raises(sqlite3.Error):
-        desk.store.database.read().execute("INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '')")
+        desk.store.database.read().execute("INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '', '', '')")
     assert isinstance(desk.docs.library.crawls, Crawls)

@@ -46,7 +46,7 @@ def fill_memory(observations: Observations) -> None:
 def fill_library(library: LibraryStore) -> None:
     library.sources.add_source(SourceRow("s1", "Site", "website", "https://example.org/", include=("a/**",)))
     library.sources.begin_crawl("s1", is_full=False, now=1.0)
-    library.sources.seed("s1", [CrawlAddress("/b", state="failed", reason="timed out")])
+    library.sources.seed("s1", [CrawlAddress("/b", state="failed", reason="timed out", etag="e", last_modified="m")])
     chunks = (DocsChunkRow("One", ("top",), True, "the quokka"), DocsChunkRow("Two", (), False, "the wombat"))
     page = PageRow("/a", "/a?x", "A", "etag", "", b"hash", chunks, (("/b", "see b"),))
     assert library.pages.write("s1", 1, Batch((page,)))

@@ -214,7 +214,7 @@ class Crawl:
         return [
             address.url
             for address in again
-            if address.reason.startswith(NOT_TEXT)
+            if (address.url not in listed and address.reason.startswith(NOT_TEXT))
             or (address.url not in led_to and (is_full or address.reason == GONE_PAGE))
         ]
 
@@ -260,11 +260,14 @@ class Crawl:
             case PageReading():
                 pages = [page for page in outcome.pages if page.chunks]
                 self._pages.extend(pages)
-                self._settle(address, "done" if pages else "skipped", "" if pages else _NO_TEXT, outcome.leads_to)
+                if pages:
+                    self._settle(address, "done", "", outcome.leads_to)
+                else:
+                    self._take_in_skipped(address, _without_text(outcome))
             case Unchanged():
                 self._settle(address, "unchanged", "")
             case Skipped():
-                self._settle(address, "skipped", outcome.reason, outcome.leads_to)
+                self._take_in_skipped(address, outcome)
             case Cancelled():
                 pass  # the program ends: the address stays queued
             case StoreError():
@@ -279,6 +282,11 @@ class Crawl:
                 self._take_in_failure(address, outcome)
         self._report()
 
+    def _take_in_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
+        state: AddressState = "missing" if skipped.is_missing else "skipped"
+        address = replace(address, etag=skipped.etag, last_modified=skipped.last_modified)
+        self._settle(address, state, skipped.reason, skipped.leads_to, has_validators=True)
+
     def _take_in_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
         address = replace(address, attempts=address.attempts + 1)
         if isinstance(exc, FetchFailed) and exc.retryable and address.attempts < MOST_ATTEMPTS:
@@ -288,7 +296,17 @@ class Crawl:
             is_missing = isinstance(exc, FetchFailed) and exc.status in GONE
             self._settle(address, "missing" if is_missing else "failed", str(exc))
 
-    def _settle(self, address: CrawlAddress, state: AddressState, reason: str, leads_to: Iterable[str] = ()) -> None:
+    def _settle(
+        self,
+        address: CrawlAddress,
+        state: AddressState,
+        reason: str,
+        leads_to: Iterable[str] = (),
+        *,
+        has_validators: bool = False,
+    ) -> None:
+        if not has_validators:
+            address = replace(address, etag="", last_modified="")
         self._settled.append(replace(address, state=state, reason=reason))
         self._discovered.extend(self._frontier.discover(leads_to, address.depth + 1))
 
@@ -338,3 +356,9 @@ class Crawl:
     def _unrendered(self) -> str:
         count = self._store.count_reason(self._source.id, NEEDS_BROWSER)
         return f"{count} {'page' if count == 1 else 'pages'}: {NEEDS_BROWSER}" if count else ""
+
+
+def _without_text(reading: PageReading) -> Skipped:
+    """A page that has nothing to be found by."""
+    validators = [(page.etag, page.last_modified) for page in reading.pages] or [("", "")]
+    return Skipped(_NO_TEXT, reading.leads_to, *validators[0])

@@ -56,10 +56,16 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The address is none of this source's pages, for a reason that is no failure."""
+    """The address is none of this source's pages, for a reason that is no failure unless there `is_missing` a page.
+
+    `etag` and `last_modified` are those of an answer that would be told the same way again.
+    """
 
     reason: str
     leads_to: tuple[str, ...] = ()
+    etag: str = ""
+    last_modified: str = ""
+    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,9 @@ GONE = frozenset((404, 410))
 _NO_FOLDER = GONE | {403}  # what servers answer that have no page for a folder
 GONE_PAGE = "gone"  # a page that was indexed
 NOT_TEXT = "not text"
+_SAYS_MISSING = "It answers, but says that there is no such page"
+_REDIRECTS = "redirects to "
+_OUTSIDE = ", outside of the source"
 _SHOWS_API = "it shows an API description, which is read instead"
 NEEDS_BROWSER = "needs a browser: it has no text before its scripts run; add the source anew with browser (--browser)"
 _LONGEST_NOTICE = 300  # characters of "please enable JavaScript"
@@ -127,10 +130,14 @@ class Website:
         if not rules.allow(address.url):
             return self._forbidden(address)
         host = urlsplit(address.url).netloc
+        before = known or address
         try:
-            response = self._client.get(
-                address.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
-            )
+            response = self._client.get(address.url, etag=before.etag, last_modified=before.last_modified)
+            if known is None and response.not_modified:
+                if _leads_where_it_did(address, response):
+                    is_missing = address.reason.startswith(_SAYS_MISSING)
+                    return Skipped(address.reason, (), address.etag, address.last_modified, is_missing=is_missing)
+                response = self._client.get(address.url)
         except FetchFailed as exc:
             if exc.status in _NO_FOLDER and (index := self._index_page_of(address.url)):
                 return Skipped(f"it is at {index}", (index,))
@@ -207,9 +214,8 @@ class Website:
         url = normalise(response.url)
         if url != address.url:
             inside = self._scope.admits(url)
-            return Skipped(
-                f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ()
-            )
+            reason = f"{_REDIRECTS}{url}{'' if inside else _OUTSIDE}"
+            return Skipped(reason, (url,) if inside else (), response.etag, response.last_modified)
         form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
         if form is None or response.media_type.endswith(("json", "yaml")) or url in self._may_name_apis:
             return self._not_a_page(url, response)
@@ -222,20 +228,21 @@ class Website:
     ) -> PageReading | Skipped:
         if page.wants_login:
             raise SourceError("The page asks for a login", hint=HOW_TO_LOG_IN)
+        skipped = partial(Skipped, etag=response.etag, last_modified=response.last_modified)
         if page.says_missing:
             # As if the server had said so: a page that was there goes, and a new one is listed with the reason.
-            raise FetchFailed(f"It answers, but says that there is no such page ('{page.says_missing}')", status=404)
+            return skipped(f"{_SAYS_MISSING} ('{page.says_missing}')", is_missing=True)
         leads_to = tuple(filter(self._few_queries, page.leads_to))
         if page.moved_to:
-            return Skipped(f"moved to {page.moved_to}", leads_to)
+            return skipped(f"moved to {page.moved_to}", leads_to)
         if page.canonical != address.url:
-            return Skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
+            return skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
         if page.asks_not_to_index and address.depth > 0:
-            return Skipped("the page asks not to be indexed", leads_to)
+            return skipped("the page asks not to be indexed", leads_to)
         if page.is_filled_by_script and not self._source.auth and (shown := self._shown_by(address.url, response)):
             return Skipped(_SHOWS_API, (*leads_to, *shown))
         if page.is_filled_by_script and self._rendering is None:
-            return Skipped(NEEDS_BROWSER, leads_to)
+            return skipped(NEEDS_BROWSER, leads_to)
         rows = (
             text.row(url, address.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
             for url, text in page.texts
@@ -252,8 +259,10 @@ class Website:
             self._apis.add(found)
             return Skipped(IS_API)
         # A page of Swagger UI names a script, and that the description.
-        named = self._shown_by(url, response) if url in self._may_name_apis else ()
-        return Skipped(f"{NOT_TEXT} ({response.media_type or 'unknown type'})", tuple(named))
+        reason = f"{NOT_TEXT} ({response.media_type or 'unknown type'})"
+        if url in self._may_name_apis:
+            return Skipped(reason, tuple(self._shown_by(url, response)))
+        return Skipped(reason, (), response.etag, response.last_modified)
 
     def _shown_by(self, url: str, response: HttpResponse) -> list[str]:
         """Where the API description lies that a page only shows, or the script that says so; none on another host."""
@@ -332,6 +341,14 @@ class Website:
             b"<"
         )
         return response if is_text else None
+
+
+def _leads_where_it_did(address: CrawlAddress, response: HttpResponse) -> bool:
+    """Whether an answer that gave no page comes from where it came from: others may have the same ETag."""
+    url = normalise(response.url)
+    if url == address.url:
+        return not address.reason.startswith(_REDIRECTS)
+    return address.reason.removesuffix(_OUTSIDE) == f"{_REDIRECTS}{url}"
 
 
 # ---------------------------------------------------------------------- what runs in a child process

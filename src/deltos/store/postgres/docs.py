@@ -65,10 +65,19 @@ DOCS_SOURCES_001 = Migration(
     """,
 )
 
+# What to ask by whether an answer that gave no page is another one by now.
+DOCS_SOURCES_002 = Migration(
+    "docs-sources-002-validators",
+    """
+    ALTER TABLE docs_address ADD COLUMN etag text NOT NULL DEFAULT '';
+    ALTER TABLE docs_address ADD COLUMN last_modified text NOT NULL DEFAULT '';
+    """,
+)
+
 _SOURCE_FIELDS = tuple(field.name for field in fields(SourceRow))
 _SOURCE_COLUMNS = ", ".join(_SOURCE_FIELDS)
 _CRAWL_COLUMNS = ", ".join(field.name for field in fields(CrawlRow))
-_ADDRESS_COLUMNS = "url, depth, state, attempts, reason"
+ADDRESS_COLUMNS = "url, depth, state, attempts, reason, etag, last_modified"
 
 
 class NotedClaim:
@@ -138,8 +147,9 @@ class PostgresSources:
                 "DELETE FROM docs_address WHERE source_id = %s AND (reason = '' OR %s)", (source_id, is_full)
             )
             connection.execute(
-                "UPDATE docs_address SET state = 'queued', attempts = 0,"
-                " reason = CASE WHEN state IN ('failed', 'missing') THEN state ELSE reason END WHERE source_id = %s",
+                "UPDATE docs_address SET state = 'queued', attempts = 0, reason = CASE"
+                " WHEN state IN ('failed', 'missing') AND etag || last_modified = '' THEN state ELSE reason END"
+                " WHERE source_id = %s",
                 (source_id,),
             )
             connection.execute("DELETE FROM docs_crawl WHERE source_id = %s", (source_id,))
@@ -177,8 +187,7 @@ class PostgresSources:
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         rows = self.database.query(
-            f"SELECT {_ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state = 'queued'"
-            " ORDER BY depth, url",
+            f"SELECT {ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state = 'queued' ORDER BY depth, url",
             (source_id,),
         )
         return [CrawlAddress(*row) for row in rows]
@@ -195,7 +204,7 @@ class PostgresSources:
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
         rows = self.database.query(
-            f"SELECT {_ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state IN ('failed', 'missing')"
+            f"SELECT {ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s AND state IN ('failed', 'missing')"
             " ORDER BY url",
             (source_id,),
         )
@@ -247,10 +256,20 @@ def insert_addresses(connection: Connection, source_id: str, addresses: Iterable
     """Add addresses that the crawl has not met; known ones stay as they are."""
     with connection.cursor() as cursor:
         cursor.executemany(
-            f"INSERT INTO docs_address (source_id, digest, {_ADDRESS_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s)"
-            " ON CONFLICT DO NOTHING",
+            f"INSERT INTO docs_address (source_id, digest, {ADDRESS_COLUMNS})"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
             [
-                (source_id, digest_of(each.url), each.url, each.depth, each.state, each.attempts, each.reason)
+                (
+                    source_id,
+                    digest_of(each.url),
+                    each.url,
+                    each.depth,
+                    each.state,
+                    each.attempts,
+                    each.reason,
+                    each.etag,
+                    each.last_modified,
+                )
                 for each in addresses
             ],
         )
@@ -260,8 +279,20 @@ def settle_addresses(connection: Connection, source_id: str, addresses: Sequence
     """Record what became of addresses."""
     with connection.cursor() as cursor:
         cursor.executemany(
-            "UPDATE docs_address SET state = %s, attempts = %s, reason = %s WHERE source_id = %s AND digest = %s",
-            [(each.state, each.attempts, each.reason, source_id, digest_of(each.url)) for each in addresses],
+            "UPDATE docs_address SET state = %s, attempts = %s, reason = %s, etag = %s, last_modified = %s"
+            " WHERE source_id = %s AND digest = %s",
+            [
+                (
+                    each.state,
+                    each.attempts,
+                    each.reason,
+                    each.etag,
+                    each.last_modified,
+                    source_id,
+                    digest_of(each.url),
+                )
+                for each in addresses
+            ],
         )
 
 

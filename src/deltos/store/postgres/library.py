@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from deltos.store.postgres.apis import APIS_001, PostgresApis
-from deltos.store.postgres.docs import DOCS_SOURCES_001, PostgresSources
+from deltos.store.postgres.docs import DOCS_SOURCES_001, DOCS_SOURCES_002, PostgresSources
 from deltos.store.postgres.docs_index import DOCS_INDEX_001, DOCS_INDEX_002, PostgresPages
 from deltos.store.postgres.docs_search import PostgresPassages
 from deltos.store.postgres.stopped import STOPPED_001, PostgresStopped
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Database
 
-LIBRARY_STEPS = (DOCS_SOURCES_001, DOCS_INDEX_001, APIS_001, LIBRARY_VECTORS_001, STOPPED_001, DOCS_INDEX_002)
+LIBRARY_STEPS = (
+    DOCS_SOURCES_001,
+    DOCS_INDEX_001,
+    APIS_001,
+    LIBRARY_VECTORS_001,
+    STOPPED_001,
+    DOCS_INDEX_002,
+    DOCS_SOURCES_002,
+)
 
 
 class PostgresLibrary:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import NewUnit, UnitRow, WordsRow
 from deltos.store.documents import CrawlAddress
-from deltos.store.postgres.docs import digest_of, hold_source, insert_addresses, insert_source
+from deltos.store.postgres.docs import ADDRESS_COLUMNS, digest_of, hold_source, insert_addresses, insert_source
 from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, chunk_words
 from deltos.store.postgres.postings import ITEM_BITS
 from deltos.store.transfer import CarriedApi, CarriedChunk, CarriedPage, CarriedSource
@@ -40,7 +40,7 @@ class PostgresLibraryTransfer:
         database = self._library.database
         for source in self._library.sources.sources():
             rows = database.query(
-                "SELECT url, depth, state, attempts, reason FROM docs_address WHERE source_id = %s ORDER BY url",
+                f"SELECT {ADDRESS_COLUMNS} FROM docs_address WHERE source_id = %s ORDER BY url",
                 (source.id,),
             )
             addresses = tuple(CrawlAddress(*row) for row in rows)

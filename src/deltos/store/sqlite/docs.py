@@ -102,7 +102,16 @@ DOCS_005 = Migration(
     """,
 )
 
+# What to ask by whether an answer that gave no page is another one by now.
+DOCS_007 = Migration(
+    "docs-007-validators",
+    """
+    ALTER TABLE docs_place ADD COLUMN etag TEXT NOT NULL DEFAULT '';
+    ALTER TABLE docs_place ADD COLUMN last_modified TEXT NOT NULL DEFAULT '';
+    """,
+)
 
+ADDRESS_COLUMNS = "url, depth, state, attempts, reason, etag, last_modified"
 _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 
 
@@ -149,8 +158,9 @@ class SqliteSources:
                 "DELETE FROM docs_place WHERE source_id = ? AND (reason = '' OR ?)", (source_id, is_full)
             )
             connection.execute(
-                "UPDATE docs_place SET state = 'queued', attempts = 0,"
-                " reason = CASE WHEN state IN ('failed', 'missing') THEN state ELSE reason END WHERE source_id = ?",
+                "UPDATE docs_place SET state = 'queued', attempts = 0, reason = CASE"
+                " WHEN state IN ('failed', 'missing') AND etag || last_modified = '' THEN state ELSE reason END"
+                " WHERE source_id = ?",
                 (source_id,),
             )
             connection.execute(
@@ -186,7 +196,7 @@ class SqliteSources:
         rows = (
             self.database.read()
             .execute(
-                "SELECT url, depth, state, attempts, reason FROM docs_place"
+                f"SELECT {ADDRESS_COLUMNS} FROM docs_place"
                 " WHERE source_id = ? AND state = 'queued' ORDER BY depth, url",
                 (source_id,),
             )
@@ -206,7 +216,7 @@ class SqliteSources:
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
         rows = self.database.read().execute(
-            "SELECT url, depth, state, attempts, reason FROM docs_place"
+            f"SELECT {ADDRESS_COLUMNS} FROM docs_place"
             " WHERE source_id = ? AND state IN ('failed', 'missing') ORDER BY url",
             (source_id,),
         )
@@ -255,16 +265,23 @@ def insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
 def insert_addresses(connection: sqlite3.Connection, source_id: str, places: Iterable[CrawlAddress]) -> None:
     """Add places that the crawl has not met; known ones stay as they are."""
     connection.executemany(
-        "INSERT OR IGNORE INTO docs_place VALUES (?, ?, ?, ?, ?, ?)",
-        [(source_id, place.url, place.depth, place.state, place.attempts, place.reason) for place in places],
+        f"INSERT OR IGNORE INTO docs_place (source_id, {ADDRESS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (source_id, each.url, each.depth, each.state, each.attempts, each.reason, each.etag, each.last_modified)
+            for each in places
+        ],
     )
 
 
 def settle_addresses(connection: sqlite3.Connection, source_id: str, places: Sequence[CrawlAddress]) -> None:
     """Record what became of places."""
     connection.executemany(
-        "UPDATE docs_place SET state = ?, attempts = ?, reason = ? WHERE source_id = ? AND url = ?",
-        [(place.state, place.attempts, place.reason, source_id, place.url) for place in places],
+        "UPDATE docs_place SET state = ?, attempts = ?, reason = ?, etag = ?, last_modified = ?"
+        " WHERE source_id = ? AND url = ?",
+        [
+            (each.state, each.attempts, each.reason, each.etag, each.last_modified, source_id, each.url)
+            for each in places
+        ],
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import NewUnit, UnitRow, WordsRow
 from deltos.store.documents import CrawlAddress
-from deltos.store.sqlite.docs import insert_addresses, insert_source
+from deltos.store.sqlite.docs import ADDRESS_COLUMNS, insert_addresses, insert_source
 from deltos.store.transfer import CarriedApi, CarriedChunk, CarriedPage, CarriedSource
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class SqliteLibraryTransfer:
         connection = self._library.database.read()
         for source in self._library.sources.sources():
             rows = connection.execute(
-                "SELECT url, depth, state, attempts, reason FROM docs_place WHERE source_id = ? ORDER BY url",
+                f"SELECT {ADDRESS_COLUMNS} FROM docs_place WHERE source_id = ? ORDER BY url",
                 (source.id,),
             ).fetchall()
             addresses = tuple(CrawlAddress(*row) for row in rows)
