@@ -1,6 +1,6 @@
 """How words are best kept in PostgreSQL: three tables over the chunks of real trees, their size and their speed.
 
-python -m benchmarks.postgres_words --root FOLDER … --database postgresql://…
+python -m benchmarks.postgres_words --root FOLDER … --database postgresql://… [--cut LINES] [--rarest POSTINGS]
 
 - packed: `store/postgres/words.py`, a row for each word and block of 4,096 chunks, ranked here
 - postings: a row for each word of each chunk, `(term, chunk) INCLUDE (tf)`, ranked by a query
@@ -9,6 +9,9 @@ python -m benchmarks.postgres_words --root FOLDER … --database postgresql://�
 The schema `deltos_words_benchmark` of the database is made and dropped. Each question is asked of all three, and the
 best of three times counts; CPU is what this process and the server's together take, the mean of all. A question is two
 to six words of a chunk's documentation or name, as people ask for what they remember of it.
+
+`--rarest` asks, of the same words, the rarest that have about so many postings together (one at least), as code search
+chooses its candidates. `--cut` makes chunks of so many lines instead of parsing: of a million, that takes minutes.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import statistics
 import tempfile
 import time
@@ -23,7 +27,7 @@ from collections import Counter
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.code.index import CodeIndexer
 from deltos.isolated.process import Workers
@@ -34,10 +38,11 @@ from deltos.store.postgres.rows import copy_rows
 from deltos.store.postgres.tables import REGISTRY_001, ProjectTables
 from deltos.store.postgres.words import WORDS_001, WordChanges, WordIndex, tokens_of
 from deltos.store.sqlite.projects import SqliteProjects
+from deltos.text.words import shared_words
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Chunks = list[tuple[int, tuple[str, str, str]]]
 
@@ -48,6 +53,7 @@ OTHERS = Migration(
     ALTER TABLE project ADD COLUMN root text NOT NULL DEFAULT '';
     CREATE TABLE posting (term text COLLATE "C" NOT NULL, chunk integer NOT NULL, tf real NOT NULL);
     CREATE TABLE chunk_length (chunk integer PRIMARY KEY, length integer NOT NULL);
+    CREATE TABLE posting_total (term text COLLATE "C" PRIMARY KEY, n integer NOT NULL);
     CREATE TABLE chunk_vector (chunk integer PRIMARY KEY, words tsvector NOT NULL);
     """,
 )
@@ -55,7 +61,15 @@ LIMIT = 150
 QUESTIONS = 60
 REPEATS = 3
 BATCH = 4_096
+_DEFINED = re.compile(r"^\w[^;\n(]*?(\w+)\(", re.MULTILINE)
 _WEIGHTS = CHUNK_WORDS.weights
+
+
+class Totals(NamedTuple):
+    """What ranking needs of all chunks together."""
+
+    chunks: int
+    average_length: float
 
 
 def chunks_of(root: Path) -> Chunks:
@@ -70,6 +84,32 @@ def chunks_of(root: Path) -> Chunks:
             for start in range(0, len(ids), 500):
                 found += [(n, (w.symbol, w.doc, w.body)) for n, w in code.chunk_words(ids[start : start + 500]).items()]
         return sorted(found)
+
+
+def cut_chunks(root: Path, lines: int) -> Chunks:
+    """The words of all pieces of so many lines of a tree's sources in C: the first name, the comments, the code."""
+    found: list[tuple[str, str, str]] = []
+    for path in sorted(root.rglob("*.[ch]")):
+        text = path.read_text("utf-8", "replace").split("\n")
+        for start in range(0, len(text), lines):
+            body = "\n".join(text[start : start + lines])
+            comments = [line for line in body.split("\n") if line.lstrip().startswith(("/*", "*", "//"))]
+            names = _DEFINED.findall(body)
+            found.append(
+                (shared_words().of(" ".join(names[:1])), shared_words().of(" ".join(comments)), shared_words().of(body))
+            )
+    return list(enumerate(found))
+
+
+def rarest_of(terms: Sequence[str], frequencies: Mapping[str, int], most_postings: int) -> list[str]:
+    """The rarest words that have about so many postings together; one at least."""
+    chosen, postings = list[str](), 0
+    for term in sorted(terms, key=lambda term: frequencies.get(term, 0)):
+        postings += frequencies.get(term, 0)
+        if chosen and postings > most_postings:
+            break
+        chosen.append(term)
+    return chosen
 
 
 def questions_about(chunks: Chunks) -> list[list[str]]:
@@ -109,6 +149,7 @@ def write_postings(database: Database, chunks: Chunks) -> None:
             copy_rows(connection, "posting (term, chunk, tf)", ("text", "int4", "float4"), rows)
             copy_rows(connection, "chunk_length (chunk, length)", ("int4", "int4"), lengths)
         connection.execute("CREATE INDEX posting_by_term ON posting (term, chunk) INCLUDE (tf)")
+        connection.execute("INSERT INTO posting_total SELECT term, count(*) FROM posting GROUP BY term")
 
 
 def write_vectors(database: Database, chunks: Chunks) -> None:
@@ -125,16 +166,15 @@ def write_vectors(database: Database, chunks: Chunks) -> None:
         connection.execute("CREATE INDEX chunk_vector_by_word ON chunk_vector USING gin (words)")
 
 
-def ask_postings(database: Database, terms: Sequence[str]) -> list[int]:
-    """BM25 as a query."""
+def ask_postings(database: Database, totals: Totals, terms: Sequence[str]) -> list[int]:
+    """BM25 as a query; how many chunks there are, and how long they are, is kept."""
     rows = database.query(
-        """WITH asked AS (SELECT term, count(*) AS n FROM posting WHERE term = ANY(%s) GROUP BY term),
-                total AS (SELECT count(*)::float AS n, avg(length)::float AS average FROM chunk_length)
-           SELECT chunk, sum(greatest(ln((total.n - asked.n + 0.5) / (asked.n + 0.5)), 1e-6)
-                             * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / average))) AS score
-           FROM asked JOIN posting USING (term) JOIN chunk_length USING (chunk) CROSS JOIN total
+        """WITH asked AS (SELECT term, n FROM posting_total WHERE term = ANY(%s))
+           SELECT chunk, sum(greatest(ln((%s - asked.n + 0.5) / (asked.n + 0.5)), 1e-6)
+                             * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / %s))) AS score
+           FROM asked JOIN posting USING (term) JOIN chunk_length USING (chunk)
            GROUP BY chunk ORDER BY score DESC, chunk LIMIT %s""",
-        (list(terms), LIMIT),
+        (list(terms), float(totals.chunks), totals.average_length, LIMIT),
     )
     return [row[0] for row in rows]
 
@@ -203,21 +243,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, nargs="+", required=True)
     parser.add_argument("--database", required=True)
+    parser.add_argument("--cut", type=int, default=0)
+    parser.add_argument("--rarest", type=int, default=0)
     arguments = parser.parse_args()
-    each = [words for root in arguments.root for _, words in chunks_of(root)]
+    read = partial(cut_chunks, lines=arguments.cut) if arguments.cut else chunks_of
+    each = [words for root in arguments.root for _, words in read(root)]
     chunks = list(enumerate(each, start=1))
     with closing(Database(arguments.database, migrations=(REGISTRY_001, WORDS_001, OTHERS), schema=SCHEMA)) as database:
         try:
-            measure(database, chunks)
+            measure(database, chunks, arguments.rarest)
         finally:
             with database.write() as connection:
                 connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
-def measure(database: Database, chunks: Chunks) -> None:
+def measure(database: Database, chunks: Chunks, most_postings: int) -> None:
     """Write all three, ask all three."""
     tables = ProjectTables(database, "benchmark")
     index = WordIndex(tables, CHUNK_WORDS)
+    totals = list[Totals]()  # known once the postings are written
     layouts: dict[str, tuple[Callable[[], None], Callable[[list[str]], object], tuple[str, ...]]] = {
         "packed": (
             lambda: write_packed(database, tables, chunks),
@@ -226,8 +270,8 @@ def measure(database: Database, chunks: Chunks) -> None:
         ),
         "postings": (
             lambda: write_postings(database, chunks),
-            lambda terms: ask_postings(database, terms),
-            ("posting", "chunk_length"),
+            lambda terms: ask_postings(database, totals[0], terms),
+            ("posting", "chunk_length", "posting_total"),
         ),
         "tsvector": (
             lambda: write_vectors(database, chunks),
@@ -240,8 +284,19 @@ def measure(database: Database, chunks: Chunks) -> None:
         started = time.perf_counter()
         write()
         seconds[name] = time.perf_counter() - started
+    ((count, average),) = database.query("SELECT count(*), avg(length)::float FROM chunk_length")
+    totals.append(Totals(count, average))
     questions = questions_about(chunks)
-    same = sum([n for n, _ in index.match(terms).best(10)] == ask_postings(database, terms)[:10] for terms in questions)
+    if most_postings:
+        asked = sorted({term for terms in questions for term in terms})
+        frequencies = dict(database.query("SELECT term, n FROM posting_total WHERE term = ANY(%s)", (asked,)))
+        questions = [rarest_of(terms, frequencies, most_postings) for terms in questions]
+        found = [sum(frequencies.get(term, 0) for term in terms) for terms in questions]
+        print(f"postings of a question: {statistics.median(found):,.0f} (p50), {max(found):,} (most)")
+    same = sum(
+        [n for n, _ in index.match(terms).best(10)] == ask_postings(database, totals[0], terms)[:10]
+        for terms in questions
+    )
     ((postings,),) = database.query("SELECT count(*) FROM posting")
     print(f"{len(chunks):,} chunks, {postings:,} postings; packed and postings agree on the first ten of {same} of")
     print(f"{len(questions)} questions (postings keep frequencies as `real`)\n")
