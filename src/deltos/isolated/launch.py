@@ -31,7 +31,8 @@ from importlib import import_module
 sys.exit(import_module(module).main())
 """
 _IS_KNOWN = "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
-_DATABASE = "DELTOS_DATABASE"  # with its password
+# With a password or key of the user: logins for sites, the database's, that of a service for vectors.
+_SECRETS = (PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -49,8 +50,8 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def parser_environment() -> dict[str, str]:
-    """The same for a child that only parses: no login of the user, nor the database's, is its business."""
-    return {name: value for name, value in environment().items() if not name.startswith((PREFIX, _DATABASE))}
+    """The same for a child that only parses: no login or key of the user's is its business."""
+    return {name: value for name, value in environment().items() if not name.startswith(_SECRETS)}
 
 
 def fixed_folder() -> str:

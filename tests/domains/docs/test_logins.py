@@ -140,8 +140,9 @@ def test_what_is_configured_is_understood_or_refused_without_showing_it(
     ):
         with pytest.raises(BadArgument, match=rf"nothing for {host} by https"):
             config.logins.find("netrc", url)  # what a netrc has for all other hosts would go to whoever is named
-    monkeypatch.setenv("DELTOS_AUTH_GOOD", "x")
-    assert "DELTOS_AUTH_GOOD" not in parser_environment()
+    for name in ("DELTOS_AUTH_GOOD", "DELTOS_DATABASE", "DELTOS_DATABASE_READ", "DELTOS_EMBED_KEY"):
+        monkeypatch.setenv(name, "x")
+        assert name not in parser_environment()
 
 
 @pytest.mark.parametrize(
