@@ -193,13 +193,13 @@ class Page:
             return _problem(503, f"{MAX_STREAMS} pages are being told of changes already")
         self._streams[name] += 1
         headers = HEADERS | {"Cache-Control": "no-store"}
-        stream = _Stream(self._told(request, session), media_type="text/event-stream", headers=headers)
+        stream = _Stream(self._told(request), media_type="text/event-stream", headers=headers)
         stream.ended = partial(self._streams.subtract, (name,))
         return stream
 
-    async def _told(self, request: Request, session: PageSession) -> AsyncIterator[bytes]:
+    async def _told(self, request: Request) -> AsyncIterator[bytes]:
         last = b""
-        while not await request.is_disconnected() and await self._session(request):
+        while not await request.is_disconnected() and (session := await self._session(request)):
             found = await self._in_thread(_show, "sources", {}, session.caller)
             if isinstance(found, bytes) and found != last:
                 last = found

@@ -28,8 +28,8 @@ _PAGE = "page\0"  # no id of the protocol's sessions begins so: a header cannot 
 
 
 class PageEntries(Protocol):
-    """Begins sessions of the page and finds them again. A token may have been revoked since: it is asked about every
-    time, as it is for agents."""
+    """Begins sessions of the page and finds them again. A token may have been revoked since, or reach less: what it
+    stands for is asked every time, as it is for agents."""
 
     async def begin(self, caller: Caller, token: str) -> str:
         """The cookie of a new session."""
@@ -55,9 +55,14 @@ class OwnEntries:
 
     async def find(self, cookie: str, admit: Admit) -> PageSession | None:
         session = self._sessions.find(cookie)
-        if session and session.token and await admit(session.token) is None:
+        if session is None or not session.token:
+            return session
+        caller = await admit(session.token)
+        if caller is None or caller.name != session.caller.name:
             self._sessions.end(cookie)
             return None
+        if _rights(caller) != _rights(session.caller):
+            session.caller = _resumed(caller, session.caller.conversation.state())
         return session
 
     async def keep(self, cookie: str, session: PageSession) -> None:
@@ -90,8 +95,7 @@ class SharedEntries:
         if token is None or caller is None or caller.name != kept.caller:
             await self.end(cookie)
             return None
-        caller.conversation.restore(kept.state)
-        return PageSession(_csrf(cookie), caller, token, used_at=0.0, state=kept.state)
+        return PageSession(_csrf(cookie), _resumed(caller, kept.state), token, used_at=0.0, state=kept.state)
 
     async def keep(self, cookie: str, session: PageSession) -> None:
         state = session.caller.conversation.state()
@@ -100,6 +104,20 @@ class SharedEntries:
 
     async def end(self, cookie: str) -> None:
         await self._shared.end(_PAGE + cookie)
+
+
+def _rights(caller: Caller) -> tuple[object, ...]:
+    """What a caller may do and reach."""
+    return caller.level, caller.confinement, caller.nothing_left
+
+
+def _resumed(caller: Caller, state: str) -> Caller:
+    """The caller, going on from what was chosen, unless that is not served to it any more."""
+    conversation, confinement = caller.conversation, caller.confinement
+    conversation.restore(state)
+    if confinement and not all(map(confinement.admits, conversation.project_roots())):
+        conversation.restore("")
+    return caller
 
 
 def _derived(cookie: str, purpose: bytes) -> bytes:
