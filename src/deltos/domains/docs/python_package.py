@@ -7,6 +7,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -117,8 +118,7 @@ class PythonPackage(PackageFiles):
 
     @cached_property
     def _modules(self) -> dict[str, DocumentedModule]:
-        others = {path: module for path, (_, module) in self._modules_of_others.items()}
-        return {**others, **self.own_modules}
+        return {**dict(self._named_by_others()), **self.own_modules}
 
     @property
     def folder(self) -> Path:
@@ -180,7 +180,7 @@ class PythonPackage(PackageFiles):
 
     def definition(self, name: str) -> DocumentedName | None:
         """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
-        for path, module in self._modules.items():
+        for path, module in chain(self.own_modules.items(), self._named_by_others()):
             if not _may_define(module, name):
                 continue
             source = self._source(path)
@@ -189,6 +189,11 @@ class PythonPackage(PackageFiles):
             if found is not None:
                 return DocumentedName(self._prefix + path, found)
         return None
+
+    def _named_by_others(self) -> Iterator[tuple[str, DocumentedModule]]:
+        """Modules of other distributions, which are looked into once they are needed."""
+        for path, (_, module) in self._modules_of_others.items():
+            yield path, module
 
     def _task(self, path: str, text: str, data: bytes, url: str) -> Task:
         if path == _README:
