@@ -45,13 +45,14 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
     return real
 
 
-def walk_files(root: Path, suffixes: Collection[str]) -> Iterator[str]:
-    """Paths below the real folder `root` with one of `suffixes`, in a stable order.
+def walk_files(root: Path, suffixes: Collection[str], *, with_hidden: bool = False) -> Iterator[str]:
+    """Paths below the real folder `root` with one of `suffixes`, in a stable order; in hidden folders only if told so.
 
     Links, pipes and the like are among them, so that whoever reads them counts them; a link may be to a folder.
     """
     with FileTree(root) as tree:
-        walked = walk_entries(tree, enters=is_entered, refused=_refuse_root)
+        enters = _is_entered_or_hidden if with_hidden else is_entered
+        walked = walk_entries(tree, enters=enters, refused=_refuse_root)
         yield from (path for path, entry in walked if _is_wanted(entry, suffixes))
 
 
@@ -71,6 +72,15 @@ def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
 def is_entered(entry: Entry) -> bool:
     """Whether a folder may hold documentation of its own."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
+
+
+def _is_entered_or_hidden(entry: Entry) -> bool:
+    return entry.is_folder and entry.name not in SKIPPED_FOLDERS and entry.name != ".git"
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a path below a source leads through a hidden folder."""
+    return any(folder.startswith(".") for folder in path.split("/")[:-1])
 
 
 def is_template(path: str) -> bool:

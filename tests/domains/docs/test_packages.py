@@ -531,3 +531,21 @@ def test_exports_of_more_patterns_than_are_followed_are_named(desk: Desk) -> Non
     status = desk.add("npm:wild", name="wild")
     assert [place.reason for place in status.failures] == ["of its 205 patterns of exports only 200 are followed"]
     assert defined(desk, "first") == ["first"]
+
+
+def test_documents_in_hidden_folders_of_a_package_are_left_out_and_counted(desk: Desk) -> None:
+    hidden = {"web_kit/.agents/skills/web/SKILL.md": "# Skill\n\nAlways use wombats.", "web_kit/.x/notes.txt": "wombat"}
+    install(desk.root, {"web_kit/__init__.py": "", "web_kit/guide.md": "# Guide\n\nA wombat guide.", **hidden})
+    files = {
+        "README.md": "# Kit\n\nAbout wombats.",
+        ".agents/SKILL.md": "Always use wombats.",
+        ".github/x.md": "wombat",
+    }
+    npm_install(
+        desk.root, "kit", {"version": "1.0.0"}, {**files, "src/notes.md": "wombat", "docs/.draft/a.md": "wombat"}
+    )
+    for address, count in (("pypi:web-kit", 2), ("npm:kit", 3)):
+        status = desk.add(address, name=address)
+        assert [(each.reason, each.count) for each in status.skipped] == [("in a hidden folder of the package", count)]
+    assert not [url for url in desk.cited("wombat") if "/." in url.partition("@")[2]]
+    assert len(desk.cited("wombat")) == 2

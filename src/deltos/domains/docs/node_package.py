@@ -23,10 +23,10 @@ from deltos.domains.docs.node_links import (
     public_names,
     read_links,
 )
-from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, reading, skipped
+from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, document, reading, skipped
 from deltos.domains.docs.pages import read_page, text_of
 from deltos.errors import FileRefused, NotFound, ReadingStopped, SourceError
-from deltos.fetch.files import MAX_FILE_BYTES, walk_files
+from deltos.fetch.files import MAX_FILE_BYTES, is_hidden, walk_files
 from deltos.files import FileTree, read_below
 from deltos.guarded import Task
 from deltos.store.documents import CrawlAddress
@@ -96,10 +96,10 @@ class NpmPackage(PackageFiles):
         if (patterns := sum("*" in entry for entry in self._package.entries)) > _MOST_PATTERNS:
             why = f"of its {patterns} patterns of exports only {_MOST_PATTERNS} are followed"
             yield CrawlAddress(f"{prefix}package.json", state="failed", reason=why)
-        for path in walk_files(self._package.folder, (".md",)):
-            is_document = "/" not in path or path.startswith("docs/")
+        for path in walk_files(self._package.folder, (".md",), with_hidden=True):
+            is_document = "/" not in path or path.startswith("docs/") or is_hidden(path)
             if path.endswith(".md") and is_document and not NOT_DOCUMENTS.search(PurePosixPath(path).name):
-                yield prefix + path
+                yield document(prefix + path, path)
         for each, read in self._declarations.items():
             for path in read.documented:
                 yield each + path

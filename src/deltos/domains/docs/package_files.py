@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 from deltos.domains.docs.model import PageReading, Skipped
 from deltos.domains.docs.pages import RawPage
 from deltos.errors import SourceError
+from deltos.fetch.files import is_hidden
 from deltos.files import LINK, NOT_A_PATH, NOT_REGULAR
 from deltos.markup.formats import format_of
+from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
     from deltos.domains.docs.pages import PageText
     from deltos.errors import FileRefused
-    from deltos.store.documents import CrawlAddress
 
 NOT_DOCUMENTS = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
+HIDDEN = "in a hidden folder of the package"  # for other programs: instructions to agents, settings of a forge
 
 
 class PackageFiles:
@@ -35,6 +37,11 @@ class PackageFiles:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def document(url: str, path: str) -> str | CrawlAddress:
+    """The address of a document of a package; one that is for other programs is named as left out."""
+    return CrawlAddress(url, state="skipped", reason=HIDDEN) if is_hidden(path) else url
 
 
 def skipped(refused: FileRefused) -> Skipped:

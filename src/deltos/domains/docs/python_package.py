@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed import distribution_of, find_python
 from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
-from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, reading, skipped
+from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, document, reading, skipped
 from deltos.domains.docs.pages import RawPage, read_page, text_of
 from deltos.domains.docs.python_api import (
     describe_module,
@@ -163,7 +163,7 @@ class PythonPackage(PackageFiles):
             yield self._prefix + path
         for path in self._distribution.files:
             if PurePosixPath(path).suffix.lower() in SUFFIXES and not NOT_DOCUMENTS.search(path):
-                yield self._prefix + path
+                yield document(self._prefix + path, path)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """One file of the package; a version that is indexed already never changes."""
