@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from deltos.app import App
 from deltos.config import Config
+from deltos.domains.docs.library import NewSource
 from tests.domains.docs.test_website import page
 from tests.loopback import LOOPBACK, Page
 from tests.server.raw import RawClient, environment
@@ -198,3 +200,22 @@ def test_a_server_names_a_crawl_that_died_and_continues_it_on_request(site: Site
     assert "READY" in follow.stdout
     assert "Alpha text" in client.text("search_docs", query="alpha")
     client.dismiss()
+
+
+def test_a_crawl_whose_children_end_before_it_is_not_taken_for_complete(tmp_path: Path, home: Path) -> None:
+    pages = tmp_path / "docs"
+    pages.mkdir()
+    for number in range(200):
+        (pages / f"{number}.md").write_text(f"# Page {number}\n\nIt has a text.\n")
+    with closing(App(Config(home))) as app:
+        library = app.domains.docs.library
+        (source,) = library.add(NewSource(str(pages), "docs", tmp_path, (tmp_path,))).sources
+        assert library.crawls.run(source.id, report=app.domains.workers.close)  # as when a program ends
+        crawl = library.crawls.store.crawl(source.id)
+        assert crawl is not None
+        assert crawl.state == "open"
+        assert library.crawls.store.address_counts(source.id)["queued"]
+    with closing(App(Config(home))) as app:
+        library = app.domains.docs.library
+        assert library.crawls.run(source.id)
+        assert library.crawls.store.address_counts(source.id) == {"done": 200}

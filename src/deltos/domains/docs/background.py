@@ -115,7 +115,7 @@ class Crawls:
             return True
 
     def _run_one(self, crawl: CrawlRow, claim: CrawlClaim, run: Run, report: Callable[[], None]) -> bool:
-        """One crawl until it ends or is stopped; False when its source is gone."""
+        """One crawl until it ends or is stopped; False when its source is gone, or the program ends."""
         source = self.store.source(crawl.source_id)
         if source is None:
             return False
@@ -127,7 +127,7 @@ class Crawls:
             return True
         logbook = Logbook(claim, run)
         try:
-            Crawl(
+            return Crawl(
                 source, crawl, origin, parser=parser, store=self.store, index=self.index, logbook=logbook,
                 stopping=self._stop.is_set, clock=self.clock, report=report,
                 brought=lambda: self.opener.apis.brought_by(source.id),
@@ -137,7 +137,6 @@ class Crawls:
             origin.close()
             if self.store.source(source.id) is None:  # removed meanwhile, perhaps by another process
                 self.opener.clones.remove(source.id)
-        return True
 
     def died(self, source_id: str) -> Run | None:
         """What an open crawl was doing when its process died; None when it did not, or runs."""

@@ -158,21 +158,24 @@ class Crawl:
         self._frontier = Frontier(source.max_pages, source.max_depth, set(), logbook.suspects)
         self._known: dict[str, KnownPage] = {}
         self._stopped = 0
+        self._is_cancelled = False
         self._pages: list[PageRow] = []
         self._settled: list[CrawlAddress] = []
         self._discovered: list[CrawlAddress] = []
         self._saved_at = clock.monotonic()
 
-    def run(self) -> None:
-        """Crawl to the end, or until asked to stop; a source that cannot be read at all is recorded as failed."""
+    def run(self) -> bool:
+        """Crawl to the end, or until asked to stop; a source that cannot be read at all is recorded as failed. False
+        when the program ends, so that nothing can be read here any more."""
         try:
             finished = self._prepare() and self._work()
         except (SourceError, BadRequest) as exc:
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", str(exc), self._clock.now())
-            return
+            return True
         if self._save() and finished:
             self._finish()
+        return not self._is_cancelled
 
     def _prepare(self) -> bool:
         """Load what is queued; a crawl that just begins is seeded first. False when asked to stop meanwhile."""
@@ -230,7 +233,7 @@ class Crawl:
         readers = Readers(self._origin, self._parser)
         try:
             while readers.busy or not self._frontier.empty():
-                if self._stopping() or not self._save_if_due():
+                if self._is_cancelled or self._stopping() or not self._save_if_due():
                     return False
                 self._start_some(readers)
                 if readers.busy and (read := readers.next_outcome(_LONGEST_NAP_SECONDS)):
@@ -238,7 +241,7 @@ class Crawl:
                     self._take_in(*read)
         finally:
             readers.close()
-        return True
+        return not self._is_cancelled
 
     def _start_some(self, readers: Readers) -> None:
         while readers.free():
@@ -269,7 +272,7 @@ class Crawl:
             case Skipped():
                 self._take_in_skipped(address, outcome)
             case Cancelled():
-                pass  # the program ends: the address stays queued
+                self._is_cancelled = True  # the program ends: the address stays queued
             case StoreError():
                 raise outcome
             case ReadingStopped():
