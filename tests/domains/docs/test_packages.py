@@ -217,8 +217,9 @@ def test_an_npm_package_brings_readme_and_declarations_that_its_entry_reaches(de
     assert desk.cited("platypus") == ["npm:@scope/kit@4.5.6/README.md#kit"]
     found = desk.search("parses a wombat")[0]
     assert found.citation == "npm:@scope/kit@4.5.6/dist/schema.d.ts#parse"
-    assert found.text.startswith('`import { parse } from "@scope/kit";`\n\nParses a wombat.')
-    assert "```typescript\nexport declare function parse(input: string): Wombat;\n```" in found.text
+    assert found.text.startswith("Parses a wombat.\n")
+    code = 'import { parse } from "@scope/kit";\nexport declare function parse(input: string): Wombat;'
+    assert f"```typescript\n{code}\n```" in found.text
     assert desk.recrawl("kit").pages_unchanged == 2
 
 

@@ -49,7 +49,7 @@ NOTHING_KNOWN = PublicNames({}, {})
 
 
 def describe_declarations(name: str, data: bytes, public: PublicNames = NOTHING_KNOWN) -> Document:
-    """Every definition in a declaration file: how it is imported, its comment, then the declaration itself."""
+    """Every definition in a declaration file: its comment, how it is imported, then the declaration itself."""
     language = detect(name)
     text = data.decode("utf-8", "replace")
     data = text.encode()  # some thousand bytes that are no UTF-8 crash the parser
@@ -154,15 +154,11 @@ def _is_defined_elsewhere(export: Export) -> bool:
 
 
 def _write(writer: Outline, names: list[str], shown: _Shown) -> None:
-    """A section: the import stands first; with the code where no word is between."""
+    """A section: what is said of a definition, then its import above its code."""
     writer.heading(_RANK + names[0].count("."), names[0], names, is_definition=True, traits=shown.traits)
-    code = shown.code
-    if shown.import_statement and shown.comment.strip():
-        writer.block(f"`{shown.import_statement}`")
-    elif shown.import_statement:
-        code = f"{shown.import_statement}\n{code}"
     for paragraph in shown.comment.split("\n\n"):
         writer.block(paragraph.strip("\n"))
+    code = "\n".join(filter(None, (shown.import_statement, shown.code)))
     writer.block(fenced(code, "typescript"), "code")
 
 
