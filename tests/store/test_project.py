@@ -51,6 +51,16 @@ def test_files_are_read_back_as_they_were_written(engine: Engine, project: Proje
         assert (other.totals().lines, other.totals().skipped) == (3, {"binary": 1})
 
 
+def test_folders_with_a_store_are_told_from_others(engine: Engine, project: ProjectStore) -> None:
+    with project.writing() as writer:
+        add_file(writer, "a.py")
+    projects = engine.projects()
+    assert projects.having([Path("/src/tool"), Path("/src/other")]) == {Path("/src/tool")}
+    assert projects.having([]) == set()
+    projects.remove(Path("/src/tool"))
+    assert projects.having([Path("/src/tool")]) == set()
+
+
 def test_a_failing_transaction_keeps_its_steps_and_nothing_else(project: ProjectStore) -> None:
     def fail() -> None:
         with project.writing() as writer:

@@ -290,6 +290,9 @@ class ProjectStores(Protocol):
         Those whose first index was begun and has not ended come last, and only where they are asked for.
         """
 
+    def having(self, roots: Sequence[Path]) -> set[Path]:
+        """Those of some folders for whose project there is a store, however far its index came."""
+
     def remove(self, root: Path) -> None:
         """Delete the store of the project at a folder; raises StoreBusy while somebody indexes it."""
 

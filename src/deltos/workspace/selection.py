@@ -187,13 +187,15 @@ def projects_beside(projects: Projects, asked: AbstractSet[Path], session_roots:
         if not asked.isdisjoint(own):
             together = {**dict.fromkeys(own, ""), **together}
     others = [root for root in together if root not in asked]
-    known = {index.root for index in projects.stores.known()} if others else set()
+    known = projects.stores.having(others) if others else set()
     names = names_of([*asked, *others])
     found = []
     for root in others:
         if root in known and projects.is_there(root):
             with suppress(DeltosError):  # a call that asks it is told why it cannot be
-                found.append(Beside(projects.at(root), names[root], together[root]))
+                index = projects.at(root)
+                if index.is_complete:
+                    found.append(Beside(index, names[root], together[root]))
     return found
 
 

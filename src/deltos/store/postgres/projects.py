@@ -18,7 +18,7 @@ from deltos.store.postgres.tables import project_name
 from deltos.store.project import KnownIndex, SetAside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from deltos.store.postgres.database import Database
     from deltos.store.postgres.replicas import Replicas
@@ -45,6 +45,11 @@ class PostgresProjects:
 
     def store_of(self, root: Path) -> PostgresProject:
         return PostgresProject(self._opened().beside(), project_name(root), root_text(root), self._replicas)
+
+    def having(self, roots: Sequence[Path]) -> set[Path]:
+        by_name = {project_name(root): root for root in roots}
+        rows = self._database.query("SELECT name FROM project WHERE name = ANY(%s)", (list(by_name),))
+        return {by_name[name] for (name,) in rows}
 
     def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
         query = self._database.query

@@ -49,6 +49,9 @@ class SqliteProjects:
         wanted = [index for index in found if index and (index.is_finished or with_unfinished)]
         return sorted(wanted, key=lambda index: (not index.is_finished, -index.synced_at))
 
+    def having(self, roots: Sequence[Path]) -> set[Path]:
+        return {root for root in roots if self.path(root).exists()}
+
     def remove(self, root: Path) -> None:
         path = self.path(root)
         with try_lock(path.with_suffix(".lock")) as is_held:
