@@ -53,7 +53,7 @@ _LEAST_QUOTED_WORDS = 3  # of a text that is found word for word
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole
 
 # From this score on a question is about the unit: 95 % of paraphrased operations reach it, and 3 % of questions about
-# documentation (ARCHITECTURE.md, decisions).
+# documentation (docs/decisions.md).
 CLEAR_MATCH = 1.7
 
 

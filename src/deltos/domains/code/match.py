@@ -40,7 +40,7 @@ PAIR_ROWS = 300
 _COOCCURRENCE = 3
 MATCH_TERMS = 8
 MATCH_TERMS_OF_ISSUE = 16  # the rarest words of an issue are often its reporter's own: with 8, Acc@5 is 0.05 lower
-# 300 chunks and 32 described files cost half as much again, for the same NDCG@10 on labelled queries: ARCHITECTURE.md.
+# 300 chunks and 32 described files cost half as much again, for the same NDCG@10: docs/decisions.md.
 CHUNK_CANDIDATES = 150
 FILE_CANDIDATES = 60
 NAME_CANDIDATES = 200
