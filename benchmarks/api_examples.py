@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ROOT = "urn:description"
 SHOWN_CHARACTERS = 300
-_VARIABLE = re.compile(r"\$[A-Z_][A-Z0-9_]*")
+_VARIABLE = re.compile(r"\$\{?[A-Z_][A-Z0-9_]*")
 _FLAGS_WITH_VALUE = (
     "-X",
     "-H",

@@ -12,6 +12,7 @@ import pytest
 from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import ApiParameter, Content, Operation, Overview, SecurityScheme
 from deltos.domains.apis.sample import sample, typed
+from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: A
     """What a real shell hands to curl when the variables hold their own names."""
     operation = Operation(**{"method": "GET", "path": "/a", "pointer": "#/x", **fields})
     call = example_call(operation, overview, lambda _: None)
-    variables = {name: f"<{name}>" for name in re.findall(r"\$([A-Z_]+)", call)}
+    variables = {name: f"<{name}>" for name in re.findall(r"\$\{?([A-Z_0-9]+)", call)}
     script = f"curl() {{ printf '%s\\0' \"$@\"; }}\n{call}"
     done = subprocess.run(["sh", "-c", script], env=variables, cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.split("\0")[:-1]
@@ -60,6 +61,31 @@ def test_parameters_are_filled_with_examples_or_variables() -> None:
     ]
 
 
+def test_no_variable_is_called_as_one_that_shells_or_systems_set() -> None:
+    done = subprocess.run(["bash", "--norc", "-ic", "compgen -v"], env={}, capture_output=True, text=True, check=True)
+    set_by_bash = {name for name in done.stdout.split() if name.isupper()}
+    assert {"PATH", "IFS", "UID", "HOSTNAME", "RANDOM"} <= set_by_bash
+    for name in (*set_by_bash, *"HOME USER USERNAME HOST LANG LC_ALL EDITOR TERM TMPDIR HTTP_PROXY".split()):
+        assert shell_variable(name.lower()) == f"${name}_VALUE"
+
+
+def test_the_file_path_of_a_repository_is_not_the_path_of_the_shell() -> None:
+    assert words(path="/repos/{owner}/{repo}/contents/{path}", method="PUT")[2:] == [
+        "https://t.example/v1/repos/<OWNER>/<REPO>/contents/<PATH_VALUE>"
+    ]
+    user = ApiParameter("user", "query", True, {})
+    lang = ApiParameter("Lang", "header", True, {})
+    assert words(path="/u/{username}", parameters=(user, lang)) == [
+        *("https://t.example/v1/u/<USERNAME_VALUE>?user=<USER_VALUE>", "-H", "Lang: <LANG_VALUE>")
+    ]
+
+
+def test_a_variable_ends_where_its_parameter_does() -> None:
+    assert words(path="/jobs/{id}:cancel/{a}{b}_x/{2fa}/{größe}/{id}.json") == [
+        "https://t.example/v1/jobs/<ID>:cancel/<A><B>_x/<VALUE_2FA>/<GR_E>/<ID>.json"
+    ]
+
+
 @pytest.mark.parametrize("given", ["{{PAGE_ID}}", "{id}", "<your-id>"])
 def test_what_an_author_wants_to_be_replaced_is_a_variable(given: str) -> None:
     id_ = ApiParameter("id", "path", True, {"type": "string", "example": given})
@@ -75,7 +101,7 @@ def test_json_that_an_author_gives_for_a_parameter_is_sent() -> None:
     ("scheme", "expected"),
     [
         ("bearer", ["-H", "Authorization: Bearer <TOKEN>"]),
-        ("basic", ["-u", "<USERNAME>:<PASSWORD>"]),
+        ("basic", ["-u", "<API_USER>:<API_PASSWORD>"]),
         ("header", ["-H", "X-Key: <API_KEY>"]),
         ("cookie", ["-b", "sid=<API_KEY>"]),
         ("odd", []),

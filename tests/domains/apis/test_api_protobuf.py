@@ -114,7 +114,7 @@ def test_a_method_is_shown_with_a_grpcurl_call(apis: Apis, add: Add) -> None:
     assert (api.name, api.overview.version) == ("shop.orders.v1", "v1")
     shown = show_endpoints(apis.library, api.name, Filter(path="GetOrder"), page=1, token_budget=5_000).text
     assert "name: string — The name." in shown
-    assert 'grpcurl -d \'{"name": "string"}\' $HOST:443 shop.orders.v1.Orders/GetOrder' in shown
+    assert 'grpcurl -d \'{"name": "string"}\' $API_HOST:443 shop.orders.v1.Orders/GetOrder' in shown
 
 
 def test_files_of_one_package_are_one_api_and_imports_lend_their_types(apis: Apis, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from deltos.domains.apis.graphql_call import graphql_document
 from deltos.domains.apis.refs import reference_name
 from deltos.domains.apis.sample import Sampler, kind_of_value, sample
+from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
         return ""
     if overview.kind.startswith("Protocol"):
         message = _compact(sample(operation.bodies[0].schema, resolve) if operation.bodies else {})
-        return f"grpcurl -d {shlex.quote(message)} $HOST:443 {shlex.quote(operation.path)}"
+        return f"grpcurl -d {shlex.quote(message)} $API_HOST:443 {shlex.quote(operation.path)}"
     if overview.kind == "GraphQL":
         query = json.dumps({"query": graphql_document(operation, resolve)})
         server, content_type = _server(operation, overview), "-H 'Content-Type: application/json'"
@@ -59,7 +60,7 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
 
 
 def _sent_parameter(parameter: ApiParameter, sampler: Sampler) -> str:
-    value = _double(given) if (given := _given(parameter, sampler)) else _variable(parameter.name)
+    value = _double(given) if (given := _given(parameter, sampler)) else shell_variable(parameter.name)
     name = _double(parameter.name)
     return f'-b "{name}={value}"' if parameter.location == "cookie" else f'-H "{name}: {value}"'
 
@@ -69,7 +70,7 @@ def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
 
     def fill(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        return _given_or_variable(known.get(name), name, sampler)
+        return _given_or_variable(known.get(name), name, sampler, before=match.string[match.end() :])
 
     # What follows a `#` only tells operations of one path apart: no client sends it.
     path = _PATH_PARAMETER.sub(fill, _double(operation.path.partition("#")[0], keep="{}"))
@@ -85,9 +86,9 @@ def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
     return f'"{server.rstrip("/")}{path}{joint + "&".join(query) if query else ""}"'
 
 
-def _given_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler) -> str:
+def _given_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler, *, before: str = "") -> str:
     given = _given(parameter, sampler) if parameter else ""
-    return quote(given, safe="") if given else _variable(name)
+    return quote(given, safe="") if given else shell_variable(name, before=before)
 
 
 def _given(parameter: ApiParameter, sampler: Sampler) -> str:
@@ -128,7 +129,8 @@ def _server(operation: Operation, overview: Overview) -> str:
     if server.lower().startswith(("http:", "https:")):
         return _double(server)
     if variable := re.match(r"\{\{([^}]+)\}\}", server):
-        return _variable(variable[1]) + _double(server[variable.end() :])
+        rest = _double(server[variable.end() :])
+        return shell_variable(variable[1], before=rest) + rest
     return f"$BASE_URL{_double(server)}".rstrip("/")
 
 
@@ -140,7 +142,7 @@ def _auth_headers(operation: Operation, overview: Overview) -> list[str]:
 
 def _auth_header(scheme: SecurityScheme) -> str:
     if scheme.kind == "http" and scheme.scheme.lower() == "basic":
-        return '-u "$USERNAME:$PASSWORD"'
+        return '-u "$API_USER:$API_PASSWORD"'
     if scheme.kind in ("http", "oauth2", "openIdConnect"):
         return '-H "Authorization: Bearer $TOKEN"'
     if scheme.kind == "apiKey" and scheme.location == "header":
@@ -297,11 +299,6 @@ def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
 
 def _form_text(value: Json) -> str:
     return value if isinstance(value, str) else _compact(value)
-
-
-def _variable(name: str) -> str:
-    """The shell variable that stands for a value the caller must know."""
-    return "$" + (re.sub(r"\W+", "_", name).strip("_").upper() or "VALUE")
 
 
 def _double(text: str, keep: str = "") -> str:

@@ -1,0 +1,32 @@
+"""Shell variables in example calls: named after what they stand for, never as one that shells or systems set."""
+
+from __future__ import annotations
+
+import re
+
+# Set by POSIX shells, bash, zsh and tcsh, by logins, desktops, terminals and Windows, or heeded by most programs.
+_SET_ELSEWHERE = frozenset(
+    """ALL_PROXY ALLUSERSPROFILE APPDATA ARGV BROWSER CDPATH CI COLORTERM COLUMNS COMMONPROGRAMFILES
+    COMPUTERNAME COMSPEC COPROC CPUTYPE DESKTOP_SESSION DIRSTACK DISPLAY EDITOR EGID ENV EPOCHREALTIME
+    EPOCHSECONDS ERRNO EUID FCEDIT FIGNORE FPATH FTP_PROXY FUNCNAME GID GLOBIGNORE GROUP GROUPS HOME HOMEDRIVE
+    HOMEPATH HOST HOSTNAME HOSTTYPE HTTP_PROXY HTTPS_PROXY IFS IGNOREEOF INPUTRC KEYTIMEOUT LANG LANGUAGE LINENO
+    LINES LOCALAPPDATA LOGNAME LOGONSERVER LS_COLORS MACHTYPE MAIL MAILCHECK MAILPATH MANPATH MAPFILE NAME
+    NO_COLOR NO_PROXY NULLCMD NUMBER_OF_PROCESSORS OLDPWD OPTARG OPTERR OPTIND OS OSTYPE PAGER PATH PATHEXT
+    PIPESTATUS POSIXLY_CORRECT PPID PROGRAMDATA PROGRAMFILES PROMPT PROMPT_COMMAND PS1 PS2 PS3 PS4 PUBLIC PWD
+    PYTHONPATH RANDOM REMOTEHOST REPLY RPROMPT SAVEHIST SECONDS SESSION_MANAGER SESSIONNAME SHELL SHELLOPTS
+    SHLVL SRANDOM STY SYSTEMDRIVE SYSTEMROOT TEMP TERM TERM_PROGRAM TIMEFORMAT TMOUT TMP TMPDIR TMPPREFIX TTY
+    TTYIDLE TZ UID USER USERDOMAIN USERNAME USERPROFILE VENDOR VIRTUAL_ENV VISUAL WATCH WINDIR WINDOW WINDOWID
+    WORDCHARS""".split()
+)
+_FAMILIES = tuple("BASH COMP_ DBUS_ DYLD_ GPG_ HIST LC_ LD_ PROCESSOR_ SSH_ SUDO_ XDG_ ZSH".split())
+
+
+def shell_variable(name: str, *, before: str = "") -> str:
+    """The variable that stands for the value called `name`, in braces where it would run on into what it stands
+    `before`: `$PET_ID`, `${NAME_VALUE}:cancel`."""
+    own = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
+    if own in _SET_ELSEWHERE or own.startswith(_FAMILIES):
+        own = f"{own}_VALUE"
+    elif not own or own[0].isdigit():
+        own = f"VALUE_{own}".rstrip("_")
+    return f"${{{own}}}" if re.match(r"[A-Za-z0-9_:\[]", before) else f"${own}"
