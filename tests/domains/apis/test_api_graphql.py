@@ -15,6 +15,7 @@ from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 from deltos.domains.apis.parse.graphql_sdl import parse_sdl
+from deltos.errors import NotFound
 
 if TYPE_CHECKING:
     from deltos.domains.apis.apis import Apis
@@ -203,3 +204,76 @@ def test_a_schema_has_no_roots_but_those_of_operations() -> None:
     description = read("schema { query: Q " + "".join(f"r{n}: Q " for n in range(50)) + "} type Q { a: Int }")
     assert [operation.key for operation in description.operations] == ["QUERY a"]
     assert "50 entries of `schema` name no kind of operation." in description.warnings
+
+
+REVIEWS = """
+type Query { pullRequest(number: Int!): PullRequest }
+type Mutation { addReview(input: AddReviewInput!): AddReviewPayload, merge(input: MergeInput!): AddReviewPayload }
+input AddReviewInput {
+  body: String
+  comments: [CommentInput!]
+  event: ReviewEvent = COMMENT
+  limit: Int! = 10
+  pullRequestId: ID!
+}
+input MergeInput { commitTitle: String, mergeMethod: MergeMethod, pullRequestId: ID! }
+input CommentInput { line: Int, path: String! }
+enum ReviewEvent { APPROVE COMMENT REQUEST_CHANGES }
+enum MergeMethod { MERGE SQUASH }
+type AddReviewPayload { clientMutationId: String, review: Review }
+type Review { author: User, body: String, createdAt: String, id: ID!, pullRequest: PullRequest, state: String }
+type PullRequest { additions: Int, base: String, closed: Boolean, deletions: Int, diff: String, id: ID!, number: Int!,
+  reviews: [Review!], state: String, title: String, url: String }
+type User { avatarUrl: String, login: String, reviews: [Review!] }
+"""
+
+
+def whole(apis: Apis, path: str) -> str:
+    return show_endpoints(apis.library, "reviews", Filter(path=path), page=1, token_budget=5_000).text
+
+
+def test_the_fields_of_an_input_are_shown_the_required_first_then_those_of_few_values(apis: Apis, add: Add) -> None:
+    add(REVIEWS, "reviews")
+    lines = [line for line in whole(apis, "addReview").splitlines() if line.startswith(("input:", "  "))]
+    assert lines[:8] == [
+        "input: AddReviewInput",
+        "  pullRequestId*: ID",
+        "  event: ReviewEvent (APPROVE | COMMENT | REQUEST_CHANGES) = COMMENT",
+        "  body: string",
+        "  comments: array of CommentInput",
+        "    path*: string",
+        "    line: integer",
+        "  limit: integer = 10",
+    ]
+
+
+def test_an_answer_is_shown_with_its_fields_and_theirs_and_no_deeper(apis: Apis, add: Add) -> None:
+    add(REVIEWS, "reviews")
+    shown = whole(apis, "addReview")
+    assert "  review: Review\n    author: User\n    body: string" in shown
+    assert "login" not in shown.partition("Response data")[2].partition("Auth:")[0]
+
+
+def test_a_call_asks_for_what_tells_things_apart_before_the_alphabet(apis: Apis, add: Add) -> None:
+    add(REVIEWS, "reviews")
+    assert "pullRequest(number: 1) { id number title url state }" in whole(apis, "pullRequest")
+
+
+def test_the_name_of_a_type_shows_the_type(apis: Apis, add: Add) -> None:
+    add(REVIEWS, "reviews")
+    assert "AddReviewInput: object\n  pullRequestId*: ID" in whole(apis, "AddReviewInput")
+    assert "MergeMethod: MERGE | SQUASH" in whole(apis, "mergemethod")
+    assert "PullRequest: object" in whole(apis, "PullRequest")
+    assert "### QUERY pullRequest" in whole(apis, "pullRequest")
+    with pytest.raises(NotFound) as error:
+        whole(apis, "AddReviewInputs")
+    assert "AddReviewInput" in error.value.hint
+
+
+def test_found_mutations_say_what_their_input_takes(apis: Apis, add: Add) -> None:
+    add(REVIEWS, "reviews")
+    first, second = apis.searcher.search("add a review, merge", types=["endpoint"], brief=True, limit=2)
+    assert "  event: ReviewEvent (APPROVE | COMMENT | REQUEST_CHANGES) = COMMENT" in first.text
+    assert "input.pullRequestId*: ID, input.mergeMethod: MergeMethod (MERGE | SQUASH)" in second.text
+    found = apis.searcher.search("commit title", types=["endpoint"])[0]
+    assert found.title.startswith("MUTATION merge")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.outline import Detail, label, members_of, outline, short_value
+from deltos.domains.apis.outline import Detail, is_graphql_input, label, members_of, outline, short_value, shown_members
 from deltos.domains.apis.prose import one_line
 from deltos.domains.apis.render import auth_line, distinct_contents, fitting_example, good_responses
 
@@ -49,7 +49,7 @@ def operation_brief(operation: Operation, overview: Overview, resolve: Resolve, 
 
 def operation_signature(operation: Operation, resolve: Resolve, *, characters: int) -> str:
     """One operation in a line or two: what it does, and what it takes by name and type."""
-    takes = [_taken(parameter, resolve) for parameter in _required_first(operation.parameters)]
+    takes = [taken for parameter in _required_first(operation.parameters) for taken in _takes(parameter, resolve)]
     for content in operation.bodies[:1]:
         takes += [f"body {field}" for field in _fields(content.schema, resolve)] or [f"body {content.media_type}"]
     shown = takes[:_SIGNATURE_FIELDS]
@@ -97,9 +97,17 @@ def _parameters(parameters: Iterable[ApiParameter], resolve: Resolve, detail: De
         line = _taken(parameter, resolve)
         said = one_line(parameter.description, min(detail.description_characters, _FIELD_CHARACTERS))
         lines.append(f"{line} — {said}" if detail.description_characters and said else line)
+        lines += [f"  {inner}" for inner in outline(parameter.schema, resolve, detail)]
     if rest := ordered[_MOST_PARAMETERS:]:
         lines.append(f"… and {len(rest)} more: {one_line(', '.join(each.name for each in rest), 240)}")
     return lines
+
+
+def _takes(parameter: ApiParameter, resolve: Resolve) -> list[str]:
+    """A parameter by name and type; of a GraphQL input its fields."""
+    if not is_graphql_input(parameter.schema, resolve):
+        return [_taken(parameter, resolve)]
+    return [f"argument {parameter.name}.{field}" for field in _fields(parameter.schema, resolve)]
 
 
 def _taken(parameter: ApiParameter, resolve: Resolve) -> str:
@@ -143,7 +151,7 @@ def _content(contents: tuple[Content, ...], resolve: Resolve) -> str:
 
 def _fields(schema: Json, resolve: Resolve) -> list[str]:
     """The fields of an object by name and type, the required first."""
-    members = sorted(members_of(schema, resolve), key=lambda member: not member.required)
+    members = sorted(shown_members(schema, resolve), key=lambda member: not member.required)
     return [
         f"{member.name}{'*' if member.required else ''}: {one_line(label(member.schema, resolve), 80)}"
         for member in members

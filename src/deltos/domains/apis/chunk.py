@@ -156,6 +156,8 @@ class _UnitWords:
             parts.append(index_words(parameter.name))
             if parameter.description not in self.shared_descriptions:
                 parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
+            if parameter.location == "argument":  # GraphQL: what other formats have in a body
+                parts.append(self._fields(parameter.schema, 0))
         parts.extend(map(self._content, operation.bodies[:3]))
         for response in operation.responses[:MAX_RESPONSES]:
             if response.description not in self.shared_descriptions:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from deltos.budget import characters_for, cut
 from deltos.confinement import shown_path, told
 from deltos.domains.apis.library import ApiLibrary, api_of, near_names, place_of, tags_of
-from deltos.domains.apis.prose import is_parameter_segment, one_line
-from deltos.domains.apis.render import fence, operation_line, render_operation
+from deltos.domains.apis.prose import is_parameter_segment, one_line, text_of
+from deltos.domains.apis.render import fence, operation_line, render_operation, render_schema
 from deltos.errors import NotFound
 from deltos.text.counts import counted
 from deltos.tool import Answer
@@ -70,9 +70,12 @@ def show_endpoints(
         row = rows[0]
         everything = library.store.units(row.id, ("operation", "webhook"))
         chosen = select(everything, wanted)
-        if not chosen:
-            raise _nothing(row, everything, wanted)
         characters = characters_for(token_budget)
+        if named := _types_called(library, row, wanted, chosen):
+            return _types(library, row, named, characters, project_root)
+        if not chosen:
+            types = library.store.units(row.id, ("schema", "message"))
+            raise _nothing(row, everything, wanted, [unit.title for unit in types])
         if wanted and len(chosen) <= FEW:
             return _whole(library, row, chosen, characters, project_root)
         return _listed(api_of(row), chosen, wanted, page, characters)
@@ -130,12 +133,49 @@ def _fits(template: str, path: str) -> bool:
     )
 
 
-def _nothing(row: ApiRow, units: Sequence[UnitRow], wanted: Filter) -> NotFound:
+def _types_called(library: ApiLibrary, row: ApiRow, wanted: Filter, operations: Sequence[UnitRow]) -> list[UnitRow]:
+    """The types of an API whose name was given as a path, where no operation is meant: in GraphQL, whose paths are
+    names, none that is only a little like it."""
+    name = wanted.path.strip()
+    is_graphql = api_of(row).overview.kind == "GraphQL"
+    if not name or wanted.tag or wanted.method or (operations and not is_graphql):
+        return []
+    types = library.store.units(row.id, ("schema", "message"))
+    exact = [unit for unit in types if unit.title == name]
+    if operations:
+        return [] if any(unit.path == name for unit in operations) else exact
+    return exact or [unit for unit in types if unit.title.lower() == name.lower()][:FEW]
+
+
+def _types(
+    library: ApiLibrary, row: ApiRow, named: Sequence[UnitRow], characters: int, project_root: Path | None
+) -> Answer:
+    """Types of an API whole, as far as there is room."""
+    api = api_of(row)
+    citation = _cited(api, project_root)
+    resolve = library.resolver(row.id)
+    room = (characters - _HEADER_CHARACTERS) // len(named)
+    parts = [f"{_title(api)}: {'a type' if len(named) == 1 else 'types'}, no operation. {_QUOTED}"]
+    for unit in named:
+        schema = library.value(unit)
+        source = f"Source: {citation}{unit.pointer}"
+        about = text_of(schema.get("description")) if isinstance(schema, dict) else ""
+        text = render_schema(unit.title, schema, resolve, description=about, characters=room - len(source) - 30)
+        parts += [source, fence(text)]
+    text = cut("\n\n".join(parts), characters=characters)
+    return Answer(text, truncated=False, original_characters=len(text))
+
+
+def _cited(api: Api, project_root: Path | None) -> str:
+    return shown_path(place_of(api), project_root) if project_root else told(place_of(api))
+
+
+def _nothing(row: ApiRow, units: Sequence[UnitRow], wanted: Filter, types: Sequence[str]) -> NotFound:
     if not units:
         return NotFound(
             f"{row.name} has no operations", hint="Its schemas are found with search_docs, types=['schema']."
         )
-    known = [unit.path for unit in units] if wanted.path else [unit.grouping for unit in units]
+    known = [*(unit.path for unit in units), *types] if wanted.path else [unit.grouping for unit in units]
     if wanted.method and not (wanted.path or wanted.tag):
         known = sorted({unit.method for unit in units})
     near = near_names(wanted.path or wanted.tag or wanted.method, sorted(set(known)))
@@ -150,7 +190,7 @@ def _whole(
 ) -> Answer:
     api = api_of(row)
     resolve = library.resolver(row.id)
-    citation = shown_path(place_of(api), project_root) if project_root else told(place_of(api))
+    citation = _cited(api, project_root)
     room = (characters - _HEADER_CHARACTERS) // len(chosen) - 2
     shown = [
         render_operation(library.operation(unit), api.overview, resolve, citation=citation, characters=room)
@@ -158,6 +198,8 @@ def _whole(
     ]
     shortened = any(operation.shortened for operation in shown)
     how = f"shortened to fit ({_WHOLE_SCHEMAS})" if shortened else "in full"
+    if api.overview.kind == "GraphQL":
+        how = f"{'shortened to fit' if shortened else 'in full'} (the name of a type as path shows that type)"
     head = f"{_title(api)}: {counted(len(chosen), 'operation')} {how}. {_QUOTED}"
     text = cut("\n\n".join([head, *(operation.text for operation in shown)]), characters=characters)
     return Answer(text, truncated=shortened, original_characters=len(text))

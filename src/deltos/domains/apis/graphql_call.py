@@ -33,6 +33,8 @@ _SCALARS: tuple[tuple[str, Json], ...] = (
     ("email", "user@example.com"),
 )
 _LEAVES = ("enum", "scalar")
+# What tells one thing from another, and how it stands: schemas are often sorted by the alphabet.
+_ASKED_FIRST = tuple("id number key slug login name fullName title url state status email message createdAt".split())
 _SAYS_NOTHING = "clientMutationId"
 
 
@@ -129,7 +131,7 @@ def _fields(members: dict[str, Json], resolve: Resolve, level: int, seen: tuple[
         yield f"{pages}{_selection(askable[pages], resolve, level + 1, seen)}"
         return
     plain = [name for name, member in askable.items() if _is_leaf(member, resolve) and name != _SAYS_NOTHING]
-    yield from plain[:MAX_PLAIN_FIELDS]
+    yield from sorted(plain, key=_preference)[:MAX_PLAIN_FIELDS]
     if level and plain:
         return
     inner = [name for name, member in askable.items() if not _is_leaf(member, resolve)]
@@ -137,6 +139,10 @@ def _fields(members: dict[str, Json], resolve: Resolve, level: int, seen: tuple[
     if level < MAX_LEVELS:
         for name in open_[: MAX_INNER_FIELDS if not plain else 0]:
             yield f"{name}{_page(askable[name])}{_selection(askable[name], resolve, level + 1, seen)}"
+
+
+def _preference(name: str) -> int:
+    return _ASKED_FIRST.index(name) if name in _ASKED_FIRST else len(_ASKED_FIRST)
 
 
 def _arguments(member: Json) -> list[str]:

@@ -14,6 +14,10 @@ Json = Any
 """A JSON value exactly as the specification holds it; `$ref`s inside are not resolved."""
 
 
+GRAPHQL_DATA = "data"
+"""The status under which GraphQL answers: its types lead to one another without end."""
+
+
 class ApiParameter(Struct, frozen=True, omit_defaults=True):
     """One named input of an operation."""
 

@@ -46,7 +46,7 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
         if len(lines) <= detail.lines:
             is_whole = depth == detail.depth or _alternatives(schema, resolve)
             return lines if is_whole else _opened(schema, resolve, detail)
-    members = sorted(members_of(schema, resolve), key=lambda member: not member.required)
+    members = sorted(shown_members(schema, resolve), key=lambda member: not member.required)
     if len(members) <= detail.lines:
         return lines[: detail.lines]
     shown = members[: detail.lines - 1]
@@ -57,7 +57,7 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
 
 def _opened(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
     """All fields of a schema, and inside as many of them as there is room for, what is required first."""
-    members = members_of(schema, resolve)
+    members = shown_members(schema, resolve)
     room = detail.lines - len(members)
     inside: dict[str, list[str]] = {}
     for member in sorted(members, key=lambda member: not member.required):
@@ -87,6 +87,36 @@ def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
     found: dict[str, SchemaField] = {}
     _collect(schema, resolve, found, (), 0)
     return list(found.values())
+
+
+def shown_members(schema: Json, resolve: Resolve) -> list[SchemaField]:
+    """The fields of an object as its author orders them; those of a GraphQL input by how much a caller needs them:
+    what is required, what is one of a few values, the rest."""
+    members = members_of(schema, resolve)
+    if not is_graphql_input(schema, resolve):
+        return members
+    return sorted(members, key=lambda member: (not member.required, not _is_one_of_few(member.schema, resolve)))
+
+
+def is_graphql_input(schema: Json, resolve: Resolve) -> bool:
+    """Whether a schema, or what its arrays hold, is an input object of GraphQL."""
+    definition = _items_of(schema, resolve)
+    return isinstance(definition, dict) and definition.get("x-kind") == "input"
+
+
+def _is_one_of_few(schema: Json, resolve: Resolve) -> bool:
+    definition = _items_of(schema, resolve)
+    return isinstance(definition, dict) and isinstance(definition.get("enum"), list)
+
+
+def _items_of(schema: Json, resolve: Resolve) -> Json:
+    """What a schema refers to; of an array, what its items refer to."""
+    schema = follow(schema, resolve)
+    for _ in range(_MAX_LABEL_DEPTH):
+        if not (isinstance(schema, dict) and "items" in schema):
+            break
+        schema = follow(schema["items"], resolve)
+    return schema
 
 
 def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
@@ -176,7 +206,7 @@ def _lines(
             if level < depth and (name := _name(option)) not in seen:
                 yield from _lines(option, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
         return
-    for member in members_of(schema, resolve):
+    for member in shown_members(schema, resolve):
         yield _member_line(member, resolve, detail, level)
         if level + 1 < depth:
             yield from _nested(member, resolve, detail, depth, level, seen)

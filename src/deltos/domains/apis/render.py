@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.example import example_call
+from deltos.domains.apis.model import GRAPHQL_DATA
 from deltos.domains.apis.outline import Detail, label, outline, short_value
 from deltos.domains.apis.prose import first_sentence, one_line, plain
 from deltos.domains.apis.refs import reference_name
@@ -49,6 +50,8 @@ DETAILS = (
 )
 _DESCRIPTION_CHARACTERS = (4_000, 2_000, 1_600, 1_200, 800, 600, 500, 300, 200, 100)
 _EXAMPLE_SHARE = 0.7
+_GRAPH_DEPTH = 2
+_GRAPH_LINES = 40
 _LEFT_OUT = "… and "
 _READ_CHARACTERS = 10_000
 
@@ -161,6 +164,10 @@ def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: De
     if len(shown) < len(ordered):
         names = ", ".join(parameter.name for parameter in ordered[len(shown) :])
         rows.append(f"{_LEFT_OUT}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
+    for parameter in shown:
+        if lines := outline(parameter.schema, resolve, detail):
+            rows.append(f"{_cell(parameter.name, 80)}: {_cell(label(parameter.schema, resolve), 120)}")
+            rows += [f"  {line}" for line in lines]
     return "\n".join(["Parameters (* required):", *rows])
 
 
@@ -201,7 +208,10 @@ def distinct_contents(contents: Iterable[Content]) -> list[Content]:
 
 
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
-    """What comes back when all goes well in full, the rest in one line."""
+    """What comes back when all goes well in full, the rest in one line.
+
+    A type of GraphQL leads to nearly all others: its fields and theirs are enough.
+    """
     good = good_responses(responses)
     sections = []
     before: list[tuple[str, Json]] = []
@@ -214,13 +224,18 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
         for content in contents:
             known = next((status for status, schema in before if schema == content.schema), "")
             titled = f"{heading} ({content.media_type})".replace(" ()", "")
-            shown.append(f"{titled}: as {known}" if known else _content(titled, content, resolve, detail))
+            bounded = _of_graph(detail) if response.status == GRAPHQL_DATA else detail
+            shown.append(f"{titled}: as {known}" if known else _content(titled, content, resolve, bounded))
             before.append((response.status, content.schema))
         sections.extend(shown or [heading])
     rest = [response for response in responses if response not in good[:3]]
     if rest:
         sections.append("Also: " + one_line("; ".join(map(_response_in_short, rest)), 500))
     return sections
+
+
+def _of_graph(detail: Detail) -> Detail:
+    return replace(detail, depth=min(detail.depth, _GRAPH_DEPTH), lines=min(detail.lines, _GRAPH_LINES))
 
 
 def good_responses(responses: Sequence[Response]) -> list[Response]:

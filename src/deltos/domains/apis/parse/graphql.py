@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.model import (
+    GRAPHQL_DATA,
     ApiDescription,
     ApiParameter,
     Content,
@@ -102,7 +103,7 @@ def _operation(kind: str, root: str, member: Field) -> Operation:
         description=member.description,
         tags=(root,),
         parameters=tuple(_argument(argument) for argument in member.arguments),
-        responses=(Response("data", member.type, (Content("", type_reference(member.type)),)),),
+        responses=(Response(GRAPHQL_DATA, member.type, (Content("", type_reference(member.type)),)),),
         deprecated=member.deprecated,
     )
 
@@ -127,7 +128,12 @@ def _type_schema(definition: TypeDefinition) -> Json:
     if definition.members:
         schema["x-implements"] = definition.members
     schema["properties"] = {member.name: _property(member) for member in definition.fields}
-    if required := [member.name for member in definition.fields if member.type.endswith("!")]:
+    required = [
+        member.name
+        for member in definition.fields
+        if member.type.endswith("!") and not (definition.kind == "input" and member.default)
+    ]
+    if required:
         schema["required"] = required
     return schema
 
