@@ -155,12 +155,13 @@ def _wanted(name: str) -> Callable[[Path], Run]:
 
 def _python_api(_scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
-    from deltos.domains.docs.python_api import describe_module, public_modules, reexports
+    from deltos.domains.docs.python_api import describe_module
+    from deltos.domains.docs.python_names import public_modules, reexports
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
         for module in public_modules(["a/__init__.py", "a/_b.py"], {"a": reexports("a", text)}):
-            chunk_document(describe_module(module, text))
+            chunk_document(describe_module(module, text, text))
 
     return run
 

@@ -11,7 +11,7 @@ from fuzz.here import Here
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed import distribution_of, find_python
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.python_api import module_name
+from deltos.domains.docs.python_names import module_name
 from deltos.domains.docs.python_package import find_definition
 from deltos.errors import NotFound, SourceError
 

@@ -7,7 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from deltos.domains.docs.python_api import DocumentedModule, describe_module
+from deltos.domains.docs.python_api import describe_module
+from deltos.domains.docs.python_names import DocumentedModule
 from deltos.domains.docs.python_signature import Shown, show_class, show_function
 from deltos.markup.model import Trait
 

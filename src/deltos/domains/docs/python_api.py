@@ -5,13 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.python_signature import Function, is_overload, last_name, maker_of, show_class, show_function
-from deltos.errors import SourceError
-from deltos.languages.bounds import bounded_memory
+from deltos.domains.docs.python_signature import Shown, is_overload, is_typed, maker_of, show_class, show_function
+from deltos.domains.docs.python_source import (
+    Definition,
+    Function,
+    last_name,
+    lines_of,
+    names_of,
+    parsed,
+    statements,
+    wholly_listed,
+)
 from deltos.markup.model import NO_TRAITS, Document, Trait
 from deltos.markup.outline import Outline
 from deltos.markup.text import fenced
@@ -19,257 +25,81 @@ from deltos.markup.text import fenced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
+    from deltos.domains.docs.python_names import DocumentedModule
+
 _DEFINITION_RANK = 5
 _LONGEST_VALUE = 300
-_LONGEST_CHAIN = 4  # private packages that a re-exported name passes through
 _USUAL_DEPTH = 3  # dots: `sqlalchemy.dialects.postgresql.JSONB`
 _LONGEST_OPENING = 400  # of a docstring, where it would say that something is deprecated
+_DEEPEST = 3  # classes inside classes
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
-Definition = Function | ast.ClassDef
 
+def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Document:
+    """The module's docstring and every public function, class and method with its signature.
 
-class Reexport(NamedTuple):
-    """A name that a module takes from another one, `origin`, and passes on as `public`. `is_meant`: it says so by
-    `__all__` or `import name as name`, instead of only importing it."""
-
-    origin: str
-    name: str
-    public: str
-    is_meant: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentedModule:
-    """One module file of a package. `exports` maps names in it to the public names they are known by."""
-
-    path: str
-    name: str
-    is_public: bool
-    exports: Mapping[str, str]
-
-    @property
-    def title(self) -> str:
-        """The name under which users import from it."""
-        return self.name if self.is_public else next(iter(self.exports.values())).rpartition(".")[0]
-
-
-def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
-    """The modules among `files` that have public names: public ones, and private ones that are re-exported from.
-
-    `taken` has, for each package, the names that it takes from other modules.
+    A stub beside it gives the types of what has none, and what the module takes from compiled code.
     """
-    modules = {name: path for path in files if (name := module_name(path))}
-    exports: dict[str, dict[str, str]] = {}
-    for package, names in taken.items():
-        if _is_public(package):
-            for origin, name, public, _ in names:
-                exports.setdefault(origin, {}).setdefault(name, public)
-    _pass_on(exports, {package: names for package, names in taken.items() if not _is_public(package)})
-    found = []
-    for name, path in sorted(modules.items()):
-        known_as = exports.get(name, {})
-        if _is_public(name) or known_as:
-            found.append(DocumentedModule(path, name, _is_public(name), known_as))
-    return found
-
-
-def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[Reexport]]) -> None:
-    """Names that public packages take from private ones, handed on to the modules where those took them from."""
-    for _ in range(_LONGEST_CHAIN):
-        for package, names in private.items():
-            known_as = exports.get(package, {})
-            for origin, name, own, _ in names:
-                wanted = own.rpartition(".")[2]
-                # `import *` may be where any of them comes from: a module describes only what it defines
-                handed_on = known_as.items() if name == "*" else [(name, known_as.get(wanted, ""))]
-                for one, public in list(handed_on):
-                    if public:
-                        exports.setdefault(origin, {}).setdefault(one, public)
-
-
-def module_name(path: str) -> str:
-    """`httpx/_client.py` as `httpx._client`; empty for what is no module of the API."""
-    pure = PurePosixPath(path)
-    if pure.suffix not in (".py", ".pyi") or not _SKIPPED_PARTS.isdisjoint(pure.with_suffix("").parts):
-        return ""
-    parts = pure.with_suffix("").parts
-    if parts[-1] == "__init__":
-        parts = parts[:-1]
-    if not parts or any(not part.isidentifier() or part.startswith("test_") for part in parts):
-        return ""
-    return ".".join(parts)
-
-
-def _is_public(name: str) -> bool:
-    return not any(part.startswith("_") and part != "__main__" for part in name.split("."))
-
-
-def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reexport]:
-    """The names that a module takes from other ones and passes on.
-
-    The `__init__` of a package passes on all that it imports; any other module what it says in `__all__`, or by
-    `import name as name`.
-    """
-    try:
-        tree = _parsed(source)
-    except SourceError:
-        return []
-    package = module if is_package else module.rpartition(".")[0]
-    listed = _listed(tree)
-    return [
-        Reexport(_origin(node, package), alias.name, f"{module}.{alias.asname or alias.name}", is_meant)
-        for node in _statements(tree.body)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if (is_meant := alias.asname == alias.name or (alias.asname or alias.name) in listed) or is_package
-    ]
-
-
-def passed_on_of_others(taken: Mapping[str, Sequence[Reexport]]) -> dict[str, dict[str, str]]:
-    """By module of other packages, the names in it that public modules here mean to pass on, as users know them: the
-    nearest, where several modules pass it on."""
-    own = {module.partition(".")[0] for module in taken}
-    passed_on = [each for module, names in taken.items() if _is_public(module) for each in names]
-    nearer: dict[str, str] = {}
-    for origin, name, public, _ in passed_on:
-        nearer[f"{origin}.{name}"] = min(public, nearer.get(f"{origin}.{name}", public), key=_distance)
-    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for origin, name, public, is_meant in passed_on:
-        if is_meant and name != "*" and origin.partition(".")[0] not in own:
-            known_as = min(public, nearer.get(public, public), found[origin].get(name, public), key=_distance)
-            found[origin][name] = known_as
-    return dict(found)
-
-
-def _distance(name: str) -> tuple[int, str]:
-    return name.count("."), name
-
-
-def known_elsewhere(
-    modules: Sequence[DocumentedModule], wanted: Mapping[str, Mapping[str, str]]
-) -> list[DocumentedModule]:
-    """The modules of a package that define what another one passes on, with the names that these have there alone."""
-    exports: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    defining: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for module in modules:
-        for own, known_as in module.exports.items():
-            defining[known_as].append((module.name, own))
-    names = {module.name for module in modules}
-    for origin, passed_on in wanted.items():
-        for name, public in passed_on.items():
-            if f"{origin}.{name}" in names:
-                exports[f"{origin}.{name}"]["*"] = f"{public}.*"
-                continue
-            places = [*defining[f"{origin}.{name}"], *((module, name) for module, _ in defining[f"{origin}.*"])]
-            for module_of_it, own in [(origin, name), *places]:
-                exports[module_of_it][own] = public
-    return [replace(each, is_public=False, exports=exports[each.name]) for each in modules if exports.get(each.name)]
-
-
-def _parsed(source: str) -> ast.Module:
-    """The syntax tree; SourceError where there is none, or it takes far too much memory, as deep nesting can."""
-    try:
-        with bounded_memory(len(source)):
-            return ast.parse(source)
-    except MemoryError as exc:
-        raise SourceError("Cannot parse the module (it takes too much memory)") from exc
-    except (SyntaxError, ValueError, RecursionError) as exc:
-        raise SourceError(f"Cannot parse the module ({exc})") from exc
-
-
-def _listed(tree: ast.Module) -> set[str]:
-    """The names that a module lists in `__all__`, as far as they are written there."""
-    found: set[str] = set()
-    for node in _statements(tree.body):
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
-            value = getattr(node, "value", None)
-            for element in value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else ():
-                if isinstance(element, ast.Constant) and isinstance(element.value, str):
-                    found.add(element.value)
-    return found
-
-
-def _wholly_listed(tree: ast.Module) -> set[str] | None:
-    """All names of `__all__`; None where there is none, or not all of it is written there."""
-    mentions = sum(_is_list_of_names(node) for node in ast.walk(tree))
-    given = [
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        and _is_list_of_names(node.targets[0] if isinstance(node, ast.Assign) else node.target)
-    ]
-    value = given[0] if len(given) == mentions == 1 else None
-    if not isinstance(value, ast.List | ast.Tuple):
-        return None
-    names = {each.value for each in value.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-    return names if len(names) == len(value.elts) else None
-
-
-def _is_list_of_names(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id == "__all__"
-
-
-def _origin(node: ast.ImportFrom, package: str) -> str:
-    """The full name of the module that is imported from."""
-    if not node.level:
-        return node.module or ""
-    parts = package.split(".")
-    return ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
-
-
-def _statements(body: list[ast.stmt]) -> Iterable[ast.stmt]:
-    """Statements of a module, those under conditions included."""
-    for node in body:
-        if isinstance(node, ast.If):
-            yield from _statements([*node.body, *node.orelse])
-        elif isinstance(node, ast.Try):
-            yield from _statements([*node.body, *(s for handler in node.handlers for s in handler.body), *node.orelse])
-        else:
-            yield node
-
-
-def describe_module(module: DocumentedModule, source: str) -> Document:
-    """The module's docstring and every public function, class and method with its signature."""
-    tree = _parsed(source)
-    writer = _Writer(module, _lines(source))
+    tree = parsed(source)
+    writer = _Writer(module, _Text(statements(tree), lines_of(source)), _Text.of(stub))
     writer.module(tree)
     return Document(title=module.title, sections=writer.outline.sections())
 
 
-def _lines(source: str) -> list[str]:
-    """As the parser counts them: a form feed ends none."""
-    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+class _Text(NamedTuple):
+    """Statements with the lines that they stand in."""
+
+    body: Sequence[ast.stmt]
+    lines: Sequence[str]
+
+    @classmethod
+    def of(cls, source: str) -> _Text:
+        return cls(statements(parsed(source)), lines_of(source))
+
+
+class _Known(NamedTuple):
+    """A definition, and the one of a stub that has its types."""
+
+    node: Definition
+    typed: Definition | None
+    lines: Sequence[str]
 
 
 class _Writer:
     """Writes definitions into an outline, outermost first."""
 
-    def __init__(self, module: DocumentedModule, lines: list[str]) -> None:
+    def __init__(self, module: DocumentedModule, text: _Text, stub: _Text) -> None:
         self.outline = Outline()
         self._module = module
-        self._lines = lines
+        self._text = text
+        self._stub = stub
         self._overloads: defaultdict[Function, list[Function]] = defaultdict(list)
         self._starred: set[str] | None = None  # what `import *` takes; all names where the module does not say
 
     def module(self, tree: ast.Module) -> None:
         """The module itself, then what it defines."""
-        self._starred = _wholly_listed(tree)
+        self._starred = wholly_listed(tree)
         self.outline.heading(1, self._module.title, [self._module.name])
         self._docstring(tree)
+        stub = self._without_overloads(self._stub.body)
+        typed = {node.name: node for node in stub if isinstance(node, Definition)}
         written: set[str] = set()
-        for node in self._without_overloads(_statements(tree.body)):
-            for name in _names(node):
-                known_as = "" if name in written else self._public_name(name)
-                if not known_as:
-                    continue
-                written.add(name)
-                if isinstance(node, Definition):
-                    self._definition(node, known_as, 0)
-                else:
-                    self._assignment(node, known_as)
+        for node in self._without_overloads(self._text.body):
+            self._names(node, self._text.lines, written, typed)
+        for node in stub if "*" not in self._module.elsewhere else ():
+            self._names(node, self._stub.lines, written | self._module.elsewhere, {})
+
+    def _names(self, node: ast.stmt, lines: Sequence[str], written: set[str], typed: Mapping[str, Definition]) -> None:
+        """What a statement defines of what is not written yet."""
+        for name in names_of(node):
+            known_as = "" if name in written else self._public_name(name)
+            if not known_as:
+                continue
+            written.add(name)
+            if isinstance(node, Definition):
+                self._definition(_Known(node, typed.get(name), lines), known_as, 0)
+            else:
+                self._assignment(node, known_as, lines)
 
     def _public_name(self, name: str) -> str:
         """What users call a name of this module; empty when it is not meant for them."""
@@ -281,22 +111,24 @@ class _Writer:
         return f"{self._module.name}.{name}" if self._module.is_public else ""
 
     def _without_overloads(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
-        """Statements without the overloads of functions that follow, which are shown with them."""
-        statements = list(body)
-        defined = {node.name: node for node in statements if isinstance(node, Function) and not is_overload(node)}
+        """Statements without the overloads of functions that follow, which are shown with them; in a stub, the last
+        overload stands for the function."""
+        every = list(body)
+        defined: dict[str, Function] = {}
+        for node in every:
+            if isinstance(node, Function) and (not is_overload(node) or is_overload(defined.get(node.name, node))):
+                defined[node.name] = node
         kept: list[ast.stmt] = []
-        for node in statements:
-            if isinstance(node, Function) and is_overload(node) and node.name in defined:
+        for node in every:
+            if isinstance(node, Function) and is_overload(node) and node is not defined[node.name]:
                 self._overloads[defined[node.name]].append(node)
             else:
                 kept.append(node)
         return kept
 
-    def _definition(self, node: Definition, name: str, depth: int) -> None:
-        if isinstance(node, ast.ClassDef):
-            shown = show_class(node, self._lines)
-        else:
-            shown = show_function(node, self._lines, self._overloads.get(node, ()))
+    def _definition(self, known: _Known, name: str, depth: int) -> None:
+        node = known.node
+        shown = self._shown(known)
         traits = _traits(node, name) if not depth else _deprecated(node)
         if shown.is_bare:
             traits |= Trait.BARE
@@ -305,18 +137,36 @@ class _Writer:
         self._docstring(node)
         for each in shown.told:
             self.outline.block(each)
-        if isinstance(node, ast.ClassDef):
-            shown_with_class = maker_of(node)
-            for inner in self._without_overloads(node.body):
-                if not isinstance(inner, Definition) or inner is shown_with_class:
-                    continue
-                if _is_member(inner.name) and depth < 3:
-                    self._definition(inner, f"{name}.{inner.name}", depth + 1)
+        if isinstance(node, ast.ClassDef) and depth < _DEEPEST:
+            for member in self._members(node, known):
+                self._definition(member, f"{name}.{member.node.name}", depth + 1)
         self.outline.leave(_DEFINITION_RANK + depth)
 
-    def _assignment(self, node: ast.stmt, name: str) -> None:
+    def _members(self, node: ast.ClassDef, known: _Known) -> list[_Known]:
+        """The public members of a class that are not shown with it, those of its stub alone last."""
+        stub = self._without_overloads(known.typed.body) if isinstance(known.typed, ast.ClassDef) else []
+        typed = {each.name: each for each in stub if isinstance(each, Definition)}
+        own = [each for each in self._without_overloads(node.body) if isinstance(each, Definition)]
+        members = [_Known(each, typed.pop(each.name, None), known.lines) for each in own]
+        members += [_Known(each, None, self._stub.lines) for each in typed.values()]
+        shown = (maker_of(node), maker_of(known.typed) if isinstance(known.typed, ast.ClassDef) else None)
+        return [each for each in members if _is_member(each.node.name) and each.node not in shown]
+
+    def _shown(self, known: _Known) -> Shown:
+        """A definition by its stub, where that has types that the source lacks."""
+        node, typed = known.node, known.typed
+        by_stub = typed if typed and not is_typed(node) and is_typed(typed) else None
+        shown = self._as_is(by_stub or node, self._stub.lines if by_stub else known.lines)
+        return shown._replace(is_bare=shown.is_bare and not ast.get_docstring(node))
+
+    def _as_is(self, node: Definition, lines: Sequence[str]) -> Shown:
+        if isinstance(node, ast.ClassDef):
+            return show_class(node, lines)
+        return show_function(node, lines, self._overloads.get(node, ()))
+
+    def _assignment(self, node: ast.stmt, name: str, lines: Sequence[str]) -> None:
         """A constant, a type or another name for something."""
-        text = "\n".join(self._lines[node.lineno - 1 : node.end_lineno])
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         # A name like a class's is a type or another name for one.
         last = name.rpartition(".")[2]
         traits = _place(name) | (Trait.TYPE if last[:1].isupper() and not last.isupper() else NO_TRAITS)
@@ -328,18 +178,6 @@ class _Writer:
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
             self.outline.block(fenced(paragraph) if _EXAMPLE.match(paragraph) else paragraph)
-
-
-def _names(node: ast.stmt) -> list[str]:
-    """The public names that a statement of a module defines."""
-    if isinstance(node, Definition):
-        names = [node.name]
-    elif isinstance(node, ast.Assign | ast.AnnAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        names = [target.id for target in targets if isinstance(target, ast.Name)]
-    else:
-        names = []
-    return [name for name in names if not name.startswith("_")]
 
 
 def _traits(node: Definition, name: str) -> Trait:

@@ -15,13 +15,14 @@ from deltos.domains.docs.installed import distribution_of, find_python
 from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
 from deltos.domains.docs.package_files import NOT_DOCUMENTS, PackageFiles, bundled, document, reading, skipped
 from deltos.domains.docs.pages import RawPage, read_page, text_of
-from deltos.domains.docs.python_api import (
-    describe_module,
+from deltos.domains.docs.python_api import describe_module
+from deltos.domains.docs.python_names import (
     known_elsewhere,
     module_name,
     passed_on_of_others,
     public_modules,
     reexports,
+    sources_first,
 )
 from deltos.errors import FileRefused, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.installed import PythonDistribution
     from deltos.domains.docs.pages import PageText
-    from deltos.domains.docs.python_api import DocumentedModule, Reexport
+    from deltos.domains.docs.python_names import DocumentedModule, Reexport
     from deltos.guarded import Parser
     from deltos.isolated.wire import Reply
     from deltos.markup.formats import Format
     from deltos.store.documents import KnownPage
 
 _README = "README"
-_FORM = b"3"  # of what is kept of a file: pages of another form are read again
+_FORM = b"4"  # of what is kept of a file: pages of another form are read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class PythonPackage(PackageFiles):
     @cached_property
     def own_modules(self) -> dict[str, DocumentedModule]:
         """The modules of the distribution itself that have public names, by their paths."""
-        files = _sources_first(self._distribution.files)
+        files = [path for path in self._distribution.files if path.endswith((".py", ".pyi"))]
         content = ("\n".join(files).encode("utf-8", "replace"), repr(self._taken).encode())
         modules = self._parser.run(public_modules, files, self._taken, content=content)
         return {module.path: module for module in modules}
@@ -133,7 +134,7 @@ class PythonPackage(PackageFiles):
     def _reexports(self) -> list[tuple[str, str, Reply]]:
         """Module, path and what it takes from other modules and passes on."""
         packages, tasks = [], []
-        for path in _sources_first(self._distribution.files):
+        for path in sources_first(self._distribution.files):
             if module := module_name(path):
                 with suppress(FileRefused):  # read as a page, it is counted with the reason
                     source = self._source(path)
@@ -172,7 +173,8 @@ class PythonPackage(PackageFiles):
             text = self._distribution.readme if path == _README else self._source(path)
         except FileRefused as refused:
             return skipped(refused)
-        data = text.encode("utf-8", "replace")
+        stub = self._stub(self._modules.get(path))
+        data = (text + stub).encode("utf-8", "replace")
         digest = hashlib.blake2b(data, digest_size=16, salt=_FORM).digest()
         if known and known.hash == digest:
             return Unchanged()
@@ -184,8 +186,9 @@ class PythonPackage(PackageFiles):
             if not _may_define(module, name):
                 continue
             source = self._source(path)
-            content = (source.encode("utf-8", "replace"),)
-            found = self._parser.run(definition_in, name, module, source, content=content)
+            stub = self._stub(module)
+            content = ((source + stub).encode("utf-8", "replace"),)
+            found = self._parser.run(definition_in, name, module, source, stub, content=content)
             if found is not None:
                 return DocumentedName(self._prefix + path, found)
         return None
@@ -201,8 +204,14 @@ class PythonPackage(PackageFiles):
             title = f"{self._distribution.name} {self._distribution.version}"
             return Task(read_page, (RawPage(data, form, url, "utf-8", title),), (data,))
         if module := self._modules.get(path):
-            return Task(read_module, (module, text), (data,))
+            return Task(read_module, (module, text, self._stub(module)), (data,))
         return Task(read_page, (bundled(path, data, url),), (data,))
+
+    def _stub(self, module: DocumentedModule | None) -> str:
+        """The types beside a module; nothing where there are none that can be read."""
+        with suppress(FileRefused):
+            return self._source(module.stub) if module and module.stub else ""
+        return ""
 
     def _source(self, path: str) -> str:
         of_other = None if path in self._own_files else self._modules_of_others.get(path)
@@ -214,18 +223,17 @@ class PythonPackage(PackageFiles):
         return frozenset(self._distribution.files)
 
 
-def _sources_first(files: Sequence[str]) -> list[str]:
-    """The modules among the files; a stub counts only where there is no source, which has the docstrings."""
-    sources = {path for path in files if path.endswith(".py")}
-    return [path for path in files if path.endswith(".py") or (path.endswith(".pyi") and path[:-1] not in sources)]
-
-
 # ---------------------------------------------------------------------- what runs in a child process
 
 
-def read_module(module: DocumentedModule, source: str) -> PageText:
-    """The public API of a Python module."""
-    return text_of(describe_module(module, source))
+def read_module(module: DocumentedModule, source: str, stub: str) -> PageText:
+    """The public API of a Python module; a stub that cannot be parsed adds nothing."""
+    try:
+        return text_of(describe_module(module, source, stub))
+    except SourceError:
+        if not stub:
+            raise
+        return text_of(describe_module(module, source))
 
 
 def reexports_of_module(module: str, source: str) -> list[Reexport]:
@@ -233,9 +241,9 @@ def reexports_of_module(module: str, source: str) -> list[Reexport]:
     return reexports(module, source, is_package=False)
 
 
-def definition_in(name: str, module: DocumentedModule, source: str) -> str | None:
+def definition_in(name: str, module: DocumentedModule, source: str, stub: str) -> str | None:
     """Signature and docstring of a public name; None when the module does not define it."""
-    for section in describe_module(module, source).sections:
+    for section in describe_module(module, source, stub).sections:
         if section.is_definition and name in section.anchors:
             return join_blocks(section.blocks)
     return None

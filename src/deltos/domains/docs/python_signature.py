@@ -6,12 +6,12 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.domains.docs.python_source import Definition, Function, last_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-_LONGEST_CODE = 2_400
+_LONGEST_CODE = 8_000
 _LONGEST_LINE = 100
 _LONGEST_FIELD = 200
 _LONGEST_TOLD = 600
@@ -48,7 +48,7 @@ def show_class(node: ast.ClassDef, lines: Sequence[str]) -> Shown:
     return Shown(_cut(code, _LONGEST_CODE), _items(told), not inside and _is_untold(node, told))
 
 
-def _is_untold(node: Function | ast.ClassDef, told: Sequence[tuple[str, str]]) -> bool:
+def _is_untold(node: Definition, told: Sequence[tuple[str, str]]) -> bool:
     return not told and not ast.get_docstring(node)
 
 
@@ -69,9 +69,13 @@ def is_overload(node: Function) -> bool:
     return any(last_name(decorator) == "overload" for decorator in node.decorator_list)
 
 
-def last_name(node: ast.expr) -> str:
-    """What an expression is called: `Field` for `pydantic.Field`."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+def is_typed(node: Definition) -> bool:
+    """Whether a definition says the type of anything."""
+    if isinstance(node, ast.ClassDef):
+        return any(
+            isinstance(each, ast.AnnAssign) or (isinstance(each, Function) and is_typed(each)) for each in node.body
+        )
+    return node.returns is not None or any(annotation is not None for annotation in _annotations(node))
 
 
 class _Field(NamedTuple):
@@ -103,12 +107,12 @@ def _text_below(statement: ast.stmt | None) -> str:
     return ""
 
 
-def _as_written(node: Function | ast.ClassDef, lines: Sequence[str]) -> str:
+def _as_written(node: Definition, lines: Sequence[str]) -> str:
     """The source from decorators to the colon before the body."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     body = node.body[0]
     last, beside = body.lineno, body.col_offset
-    if isinstance(body, Function | ast.ClassDef):
+    if isinstance(body, Definition):
         last = min([last, *(decorator.lineno for decorator in body.decorator_list)])
     written = [*lines[first - 1 : last - 1], lines[last - 1].encode()[:beside].decode("utf-8", "ignore")]
     while len(written) > 1 and (not written[-1].strip(" @\t") or written[-1].lstrip().startswith("#")):

@@ -1,0 +1,82 @@
+"""Which names of a Python package are documented, and by what users call them: told by sources and stubs alone."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.docs.python_names import Reexport, reexports
+from deltos.domains.docs.python_source import names_of, statements
+from tests.domains.docs.test_packages import install
+
+if TYPE_CHECKING:
+    from tests.domains.docs.conftest import Desk
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("a = 1\nif X:\n    b = 1\nelse:\n    c = 1", ["a", "b", "c"]),
+        ("try:\n    a = 1\nexcept E:\n    b = 1\nelse:\n    c = 1", ["a", "b", "c"]),
+        ("def f(): ...\ndel f\ndef g(): ...", ["g"]),
+        ("if __name__ == '__main__':\n    a = 1", []),
+        ("if TYPE_CHECKING:\n    class A: ...", []),
+        ("if typing.TYPE_CHECKING:\n    class A: ...\nelse:\n    A = make()", ["A", "A"]),
+        ("if TYPE_CHECKING:\n    class A: ...\n__all__ = ['A']", ["A"]),
+    ],
+)
+def test_what_a_module_defines_is_what_it_has_once_it_is_imported(source: str, names: list[str]) -> None:
+    assert [name for node in statements(ast.parse(source)) for name in names_of(node)] == names
+
+
+def test_names_for_type_checkers_are_passed_on_only_where_they_are_listed() -> None:
+    source = 'from .a import A\nif TYPE_CHECKING:\n    from .b import B\n    from .c import C as C\n__all__ = ["B"]\n'
+    assert reexports("kit", source) == [
+        Reexport("kit.a", "A", "kit.A", is_meant=False),
+        Reexport("kit.b", "B", "kit.B", is_meant=True),
+    ]
+
+
+def test_a_stub_gives_types_and_what_is_taken_from_compiled_code(desk: Desk) -> None:
+    files = {
+        "swift/__init__.py": "from ._core import decode, Record\nfrom .plain import helper\n\n"
+        'def field(name, default=None):\n    """Describes a field of a wombat."""\n',
+        "swift/__init__.pyi": "from typing import overload\n\nclass Record:\n    def as_dict(self) -> dict: ...\n"
+        "@overload\ndef decode(data: bytes) -> object: ...\n@overload\ndef decode(data: str) -> object: ...\n"
+        "def field(name: str, default: int | None = ...) -> int: ...\ndef helper() -> str: ...\ndef _hidden() -> int: ...\n",
+        "swift/_core.cpython-311-x86_64-linux-gnu.so": "",
+        "swift/plain.py": 'def helper():\n    """Helps."""\n',
+    }
+    install(desk.root, files, name="swift", version="1")
+    assert desk.add("pypi:swift").failures == ()
+    decode = desk.search("swift.decode")[0]
+    assert decode.citation == "pypi:swift@1/swift/__init__.py#swift.decode"
+    assert "@overload\ndef decode(data: bytes) -> object:\n@overload\ndef decode(data: str) -> object:" in decode.text
+    assert "def as_dict(self) -> dict:" in desk.search("swift.Record.as_dict")[0].text
+    field = desk.search("describes a field of a wombat")[0].text
+    assert "def field(name: str, default: int | None = ...) -> int:" in field
+    assert [found.citation for found in desk.search("swift.helper") if "swift.helper" in found.anchors] == [
+        "pypi:swift@1/swift/plain.py#swift.helper"
+    ]
+
+
+def test_a_stub_that_cannot_be_parsed_adds_nothing(desk: Desk) -> None:
+    files = {"kit/__init__.py": 'def lamp():\n    """Lights a wombat."""\n', "kit/__init__.pyi": "def lamp( ->"}
+    install(desk.root, files, name="kit", version="1")
+    desk.add("pypi:kit")
+    assert "def lamp():" in desk.search("lights a wombat")[0].text
+
+
+def test_names_that_a_private_module_takes_whole_keep_their_way_to_the_public(desk: Desk) -> None:
+    files = {
+        "trip/__init__.py": "",
+        "trip/lowlevel.py": "from ._core import spawn as spawn\n",
+        "trip/_core/__init__.py": "from ._run import spawn\n",
+        "trip/_core/_run.py": "from ._generated import *\n",
+        "trip/_core/_generated.py": '__all__ = ["spawn"]\n\ndef spawn():\n    """Starts a quokka."""\n',
+    }
+    install(desk.root, files, name="trip", version="1")
+    desk.add("pypi:trip")
+    assert desk.cited("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
