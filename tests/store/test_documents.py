@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from deltos.domains.docs.absent import absent_names
 from deltos.store.documents import (
     Batch,
     CrawlAddress,
@@ -149,6 +150,17 @@ def test_a_source_is_claimed_by_one_at_a_time_and_the_note_stays(engine: Engine,
 def test_words_cannot_become_query_syntax(library: LibraryStore) -> None:
     crawl(library, page("one", "near and quokka"))
     assert found(library, '"', "NEAR", "*", "quokka") == ["one"]
+
+
+def test_a_name_is_told_to_stand_nowhere_as_it_is_written(library: LibraryStore) -> None:
+    crawl(library, page("one", "spawn_task spawn task spawntask"))
+
+    def absent(question: str) -> tuple[str, ...]:
+        return absent_names(question, (), library.passages, [SOURCE.id])
+
+    assert absent("what are spawn_task and Spawn_Task") == ()
+    assert absent("spawnTask and spawn_tasks") == ("spawn_tasks",)
+    assert absent("spawn_system_task") == ("spawn_system_task",)
 
 
 def test_a_removed_source_takes_all_along(library: LibraryStore) -> None:

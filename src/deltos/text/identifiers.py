@@ -83,9 +83,14 @@ def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
 
 def names_in_question(question: str) -> frozenset[str]:
     """Names in a question to documentation, whole and by their last part, in lower case."""
-    names = (name for name in _DOCUMENTED_NAME.findall(question) if looks_like_code(name, _DOCUMENTED_SIGNS))
-    bare = [name.rstrip("().:").lower() for name in names]
+    bare = [name.lower() for name in written_names(question)]
     return frozenset([*bare, *map(last_part, bare)]) - {""}
+
+
+def written_names(question: str) -> list[str]:
+    """The same whole and as they are written, without parentheses."""
+    names = (name for name in _DOCUMENTED_NAME.findall(question) if looks_like_code(name, _DOCUMENTED_SIGNS))
+    return list(dict.fromkeys(name.rstrip("().:") for name in names))
 
 
 def capitalised_words(question: str) -> frozenset[str]:

@@ -22,7 +22,7 @@ _SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Z])(?![\w'’&-])")
 _ASKED_SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
 _SIGNED_WORDS = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
 _MEMO_ENTRIES = 400_000  # the distinct words of a few large repositories; then it starts again
-_LONGEST_WORD = 64  # longer ones are digests and base64, which nobody asks for
+LONGEST_WORD = 64  # longer ones are digests and base64, which nobody asks for
 
 
 class Words:
@@ -52,7 +52,7 @@ class Words:
 
     def _analyse(self, word: str) -> str:
         pairs = bigrams(word)
-        if len(word) > _LONGEST_WORD:
+        if len(word) > LONGEST_WORD:
             return " ".join(pairs)
         parts = split_identifier(word)
         useful = [part for part in parts if part not in STOP_WORDS and (len(part) > 1 or not part.isascii())]

@@ -126,6 +126,58 @@ def test_code_names_find_their_definition(desk: Desk) -> None:
     assert desk.cited("set_timeout()")[0].endswith("api.md#set_timeout")
 
 
+TIMES = """# Times
+
+## toZonedTime
+
+Gets the time of a zone from `utc`, after `getTimes(utc)`; see Zone.next.
+
+## fromZonedTime
+
+Gets `utc` from the time of a zone.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "absent"),
+    [
+        ("zonedTimeToUtc", ("zonedTimeToUtc",)),
+        ("what does zonedTimeToUtc() do", ("zonedTimeToUtc",)),
+        ("fromzonedTime", ()),  # case aside
+        ("from_zoned_time", ("from_zoned_time",)),
+        ("getTimes", ()),  # it stands in a text alone
+        ("Zone.next", ()),
+        ("Zone.previous and toZonedTime", ("Zone.previous",)),
+        ("Zoned", ("Zoned",)),  # nothing but a name
+        ("Gets Zones of utc, e.g. v2.1", ()),
+    ],
+)
+def test_a_name_that_nothing_has_as_it_is_written_is_said(desk: Desk, question: str, absent: tuple[str, ...]) -> None:
+    write(desk, times=TIMES)
+    found = desk.docs.search.search(DocsRequest(question))
+    assert found.passages
+    assert found.absent_names == absent
+    names = ", ".join(f"`{name}`" for name in absent)
+    assert (f"no passage has {names} as written; what follows are the nearest." in found.full_note) is bool(absent)
+
+
+def test_a_name_that_only_other_sources_or_passages_further_back_have_is_told_apart(desk: Desk) -> None:
+    (desk.root / "old").mkdir()
+    (desk.root / "new").mkdir()
+    others = "".join(f"## Chapter {number}\n\nAnother matter.\n\n" for number in range(600))
+    (desk.root / "old" / "page.md").write_text(f"# Renamed\n\nzonedTimeToUtc\n\n{others}")
+    many = "".join(f"## utc to zoned time {number}\n\nutc, zone, time, {number}\n\n" for number in range(150))
+    (desk.root / "new" / "page.md").write_text(
+        f"# Times\n\n{many}\n## Renamed\n\n{'A long text. ' * 90}utcToZonedTime\n"
+    )
+    for name in ("old", "new"):
+        desk.add(name, name=name)
+    ask = desk.docs.search.search
+    assert ask(DocsRequest("zonedTimeToUtc", source="new")).absent_names == ("zonedTimeToUtc",)
+    assert ask(DocsRequest("zonedTimeToUtc")).absent_names == ()
+    assert ask(DocsRequest("zoned time of utcToZonedTime", source="new")).absent_names == ()
+
+
 def test_the_anchor_and_the_section_of_a_citation_agree(desk: Desk) -> None:
     entries = "".join(f"<dt id='mod.{name}'>{name}(x)</dt><dd>{word}</dd>" for name, word in ENTRIES.items())
     (desk.root / "api.html").write_text(f"<h1 id='mod'>mod</h1><p>Intro of it.</p><dl>{entries}</dl>")

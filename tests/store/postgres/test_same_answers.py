@@ -89,7 +89,8 @@ def _source_ids(library: LibraryStore) -> list[str]:
 
 def _titles(library: LibraryStore, scores: dict[int, float]) -> list[tuple[str, float]]:
     pages = {page.id: page.url for source in _source_ids(library) for page in library.pages.coming_pages(source)}
-    return rounded([(pages[page_id], score) for page_id, score in scores.items()])
+    found = rounded([(pages[page_id], score) for page_id, score in scores.items()])
+    return sorted(found, key=lambda each: (-each[1], each[0]))  # equal ones in any order
 
 
 def test_apis_are_found_alike(libraries: list[LibraryStore], tmp_path: Path) -> None:

@@ -6,18 +6,19 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from deltos.domains.docs.absent import absent_names, absent_words
 from deltos.domains.docs.chunk import JOINED_HEADING
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
-from deltos.domains.docs.rank import ChunkSimilarities, absent_terms, order
+from deltos.domains.docs.rank import ChunkSimilarities, order
 from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import BEHIND_NOTE, WEAK_API_CONFIDENCE, WEAK_NOTE
 from deltos.text.english import in_english, own_words_count, telling_words
-from deltos.text.words import asked_words, documentation_question, plain_words, shared_words
+from deltos.text.words import asked_words, documentation_question, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -45,7 +46,6 @@ WEAK_CHANCE = 0.3
 # Passages that are read by the model and looked at to tell how many of some sources are; with more, it is estimated.
 _LOOKED_AT_READ = 4_000
 _NAMES_SHOWN = 3
-_SIGNS_AROUND_WORDS = ".,:;!?()[]{}\"'`"
 # Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
 _BARE = 3.0
 
@@ -80,17 +80,22 @@ class DocsResults:
     is_weak: bool = False  # perhaps none does
     left_out: tuple[str, ...] = ()  # the names of sources that are asked only by these
     absent: tuple[str, ...] = ()  # words of the question that none of the sources has
+    absent_names: tuple[str, ...] = ()  # the same of names of code, as they are written
 
     @property
     def full_note(self) -> str:
-        """The note, and where none of the passages is likely to answer, that, and what was not asked."""
-        if self.passages and not self.is_weak:
-            return self.note
+        """The note, names that are nowhere, and where none of the passages is likely to answer, that, and what was not
+        asked."""
         lines = [self.note]
+        if self.passages and self.absent_names:
+            names = ", ".join(f"`{name}`" for name in self.absent_names[:_NAMES_SHOWN])
+            lines.append(f"Note: no passage has {names} as written; what follows are the nearest.")
+        if self.passages and not self.is_weak:
+            return "\n".join(filter(None, lines))
         if self.passages:
             lines.append(WEAK_NOTE.format(self.confidence))
-            if self.absent:
-                lines.append(f"Note: no passage has: {', '.join(self.absent[:_NAMES_SHOWN])}.")
+            if others := [word for word in self.absent if word not in self.absent_names]:
+                lines.append(f"Note: no passage has: {', '.join(others[:_NAMES_SHOWN])}.")
         if self.left_out:
             more = " …" if len(self.left_out) > _NAMES_SHOWN else ""
             names = f"{', '.join(self.left_out[:_NAMES_SHOWN])}{more}"
@@ -162,7 +167,10 @@ class DocsSearch:
                 max(chance, confidence),
                 is_weak,
                 left_out=() if question.source else self._names(question.without),
-                absent=_absent_words(question.query, found) if is_weak and not descriptions else (),
+                absent=(
+                    absent_words(question.query, found.asked, found.candidates) if is_weak and not descriptions else ()
+                ),
+                absent_names=absent_names(question.query, every, self._store, ids) if ids and passages else (),
             )
 
     def _names(self, source_ids: Collection[str]) -> tuple[str, ...]:
@@ -402,17 +410,6 @@ def _chance_of(documentation: Sequence[Passage], ranked: Sequence[RankedChunk]) 
     """How likely one of some passages answers."""
     chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
     return max((chances.get(passage.id, 0.0) for passage in documentation), default=0.0)
-
-
-def _absent_words(query: str, found: Candidates) -> tuple[str, ...]:
-    """The words of a question that none of the sources that are asked has, as they were typed; none of a question that
-    was read in another language."""
-    terms = asked_terms(documentation_question(query))
-    missing = absent_terms(found.asked, found.candidates) | (set(terms) - found.asked.weights.keys())
-    words = dict.fromkeys(word.strip(_SIGNS_AROUND_WORDS) for word in query.split())
-    parts = {word: set(documentation_question(word).split()) & set(terms) for word in words}
-    is_as_typed = found.asked.plain.issuperset(word.lower() for word in plain_words(query))
-    return tuple(word for word, of_word in parts.items() if is_as_typed and of_word and of_word <= missing)
 
 
 def _ordered(found: Candidates) -> list[RankedChunk]:
