@@ -277,3 +277,30 @@ def test_found_mutations_say_what_their_input_takes(apis: Apis, add: Add) -> Non
     assert "input.pullRequestId*: ID, input.mergeMethod: MergeMethod (MERGE | SQUASH)" in second.text
     found = apis.searcher.search("commit title", types=["endpoint"])[0]
     assert found.title.startswith("MUTATION merge")
+
+
+@pytest.mark.parametrize("question", ["AddReviewInput", "addReviewinput", "what does AddReviewInput take?"])
+def test_a_type_that_is_called_by_its_name_comes_first(apis: Apis, add: Add, question: str) -> None:
+    add(REVIEWS, "reviews")
+    first = apis.searcher.search(question, api_name="reviews")[0]
+    assert (first.title, first.is_clear) == ("AddReviewInput", True)
+
+
+def test_an_operation_that_is_called_by_its_name_comes_before_those_with_more_words(apis: Apis, add: Add) -> None:
+    add("""
+    type Query { a: Int }
+    type Mutation {
+      "Adds a new thread to a pending review"
+      addReviewThread: Int
+      "Says what somebody thinks"
+      addReview: Int
+    }
+    """)
+    assert apis.searcher.search("addReview")[0].title.startswith("MUTATION addReview ")
+    assert apis.searcher.search("how is addReview called")[0].title.startswith("MUTATION addReview ")
+
+
+def test_the_case_of_a_name_tells_a_type_from_an_operation(apis: Apis, add: Add) -> None:
+    add(REVIEWS, "reviews")
+    assert apis.searcher.search("PullRequest")[0].title == "PullRequest"
+    assert apis.searcher.search("pullRequest")[0].title.startswith("QUERY pullRequest ")

@@ -408,3 +408,12 @@ def test_other_words_for_a_thing_are_known_by_the_words_of_the_index() -> None:
     words = shared_words()
     for asked, other in (("purchase", "order"), ("organization", "org"), ("buyer", "customer")):
         assert words.of(other) in synonyms_in_index(words.of(asked))
+
+
+def test_an_operation_id_finds_its_operation_first(apis: Apis, add: Add) -> None:
+    paths = {
+        "/issues/{number}/comments": {"post": {"operationId": "issues/create-comment", "summary": "Create an issue"}},
+        "/repos/{repo}/issues": {"post": {"operationId": "issues/create", "summary": "Report what is broken"}},
+    }
+    add({"openapi": "3.0.0", "info": {"title": "Tracker", "version": "1"}, "paths": paths})
+    assert apis.searcher.search("issues/create")[0].title.startswith("POST /repos/{repo}/issues")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deltos.text.identifiers import split_identifier
+from deltos.text.identifiers import CODE_SIGNS, split_identifier
 from deltos.text.stop_words import API_QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import TOKEN, shared_words, stemmer, tokens
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _METHOD = re.compile(
     r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
 )
+_NAME = re.compile(r"\w[\w./-]*\w|\w")
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
 SYNONYM_WEIGHT = 0.85  # of another word for the same thing, against 1 for the word itself
 MAX_WORDS = 40
@@ -97,6 +98,7 @@ class ApiQuery:
     method: str = ""
     path: str = ""
     stems: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()  # of types and operations, as they were typed
 
     def match_words(self) -> tuple[str, ...]:
         """The stems of which any may match.
@@ -120,7 +122,14 @@ def parse_query(text: str) -> ApiQuery:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    return ApiQuery(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
+    concepts = tuple(map(_concept, dict.fromkeys(words)))
+    return ApiQuery(text, concepts, verb, method, path, tuple(stems_of(text)), names_in(text))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The words of a question that are written as names of types or operations; a single word may be one anyway."""
+    words = _NAME.findall(text)
+    return frozenset(word for word in words if len(words) == 1 or CODE_SIGNS.search(word) or "/" in word)
 
 
 def without_opening(text: str) -> str:

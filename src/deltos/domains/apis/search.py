@@ -12,16 +12,16 @@ import numpy as np
 
 from deltos.domains.apis.features import OperationFeatures, describe_operations
 from deltos.domains.apis.operations import score_operations
-from deltos.domains.apis.prose import is_parameter_segment, path_segments
+from deltos.domains.apis.prose import index_words, is_parameter_segment, path_segments
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
 from deltos.meaning import standardised
 from deltos.ranking import load_ranker
-from deltos.text.identifiers import spaced
+from deltos.text.identifiers import spaced, split_identifier
 from deltos.text.rarity import idf
 from deltos.text.words import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
     from deltos.embed.reading import ReadingModel
@@ -68,6 +68,7 @@ class RankedUnit:
     is_clear: bool = False
     is_near: bool = False
     says_question: bool = False
+    called: int = 0
 
 
 class UnitFeatures(NamedTuple):
@@ -150,6 +151,8 @@ def find_units(
 ) -> list[FoundUnit]:
     """What may answer: units that share words with the question, and those that are nearest in meaning."""
     found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
+    if api_id is not None:
+        found += _types_called(store, question, api_id, kinds, {unit.row.id for unit in found})
     if similarities:
         known = {unit.row.id for unit in found}
         if api_id is not None:
@@ -161,12 +164,21 @@ def find_units(
     return found
 
 
+def _types_called(
+    store: ApiDescriptions, question: ApiQuery, api_id: int, kinds: Sequence[str], known: Container[int]
+) -> list[FoundUnit]:
+    """The types that a question calls by name; among hundreds of like words they need not be in what words find."""
+    units = [store.unit(api_id, f"schema {name}") for name in question.names]
+    keys = [unit.id for unit in units if unit and unit.id not in known]
+    return store.found(keys, api_id=api_id, kinds=kinds) if keys else []
+
+
 def _in_order(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
     """Best first. Which operation comes before which was learned; what other units stand between them goes by words."""
     by_words = sorted(
         range(len(ranked)),
         key=lambda place: (
-            ranked[place].row.title != question.text,  # a schema by its very name is meant
+            -ranked[place].called,  # what is called by its very name is meant
             -ranked[place].score,
             ranked[place].row.id,
         ),
@@ -190,10 +202,35 @@ def _in_place_of(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
 
 
 def _named(unit: RankedUnit, question: ApiQuery) -> int:
-    """How exactly a unit is named by the question: by its address, by that of another method, by its title or what it
-    answers word for word."""
+    """How exactly a unit is named by the question: by its name, by its address, by that of another method, by
+    its title or what it answers word for word."""
     is_named = unit.says_question or tuple(stems_of(unit.row.title)) == question.stems
-    return _address(unit.row, question) or -int(not is_named)
+    return 2 * unit.called or _address(unit.row, question) or -int(not is_named)
+
+
+def _called(unit: FoundUnit, question: ApiQuery) -> int:
+    """2 for what the question calls by its very name, 1 where a name of several words is written in other cases."""
+    names = _names_of(unit, question.names)
+    if names & question.names:
+        return 2
+    asked = {name.lower() for name in question.names}
+    return int(any(name.lower() in asked and _is_compound(name) for name in names))
+
+
+def _names_of(unit: FoundUnit, asked: Iterable[str]) -> set[str]:
+    """What a type or an operation is called: of a path of names (`shop.Orders/GetOrder`) its end, too; those that are
+    `asked` where they are the operation's id, which is kept as words."""
+    row = unit.row
+    if row.kind in ("schema", "message"):
+        return {row.title, row.title.rpartition(".")[2]}
+    if row.kind not in ("operation", "webhook"):
+        return set()
+    names = set() if row.path.startswith("/") else {row.path, row.path.rpartition("/")[2]}
+    return names | {name for name in asked if unit.words.names == f"{index_words(row.path)} {index_words(name)}"}
+
+
+def _is_compound(name: str) -> bool:
+    return len(split_identifier(name)) > 1
 
 
 def _says_question(unit: FoundUnit, question: ApiQuery) -> bool:
@@ -251,9 +288,11 @@ def _ranked(
     question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitFeatures], cosines: Mapping[int, float]
 ) -> list[RankedUnit]:
     is_missing = bool(question.method and question.path) and not any(row.address for row in rows)
+    is_name = any(map(_is_compound, question.names))  # no ordinary word, which may be about anything
     ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
     ranked: list[RankedUnit] = []
     for unit, row in zip(found, rows, strict=True):
+        called = _called(unit, question)
         by_words = ranker.score(row._replace(near_alone=0.0))
         ranked.append(
             RankedUnit(
@@ -265,13 +304,14 @@ def _ranked(
                     max(
                         ranker.confidence(by_words),
                         cosines.get(unit.row.id, 0.0) - _SURER_BY_COSINE,
-                        _SAID_CONFIDENCE * (row.exact_title or unit.row.title == question.text),
+                        _SAID_CONFIDENCE * (row.exact_title or called > 0),
                     ),
                     _ANOTHER_ADDRESS if is_missing and not row.address_of_other_method else 1.0,
                 ),
-                is_clear=by_words >= CLEAR_MATCH and not is_missing,
+                is_clear=(by_words >= CLEAR_MATCH or (called > 0 and is_name)) and not is_missing,
                 is_near=not (unit.score or row.coverage),
                 says_question=row.exact_title,
+                called=called,
             )
         )
     return ranked
