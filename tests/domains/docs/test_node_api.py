@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.docs.node_api import PublicNames, describe_declarations
+from deltos.domains.docs.node_comment import apart
 from deltos.domains.docs.node_imports import ImportedName
 from deltos.markup.model import Trait
 from tests.domains.docs.test_packages import npm_install
@@ -21,6 +22,8 @@ export * from "./lamp";
 export * as tools from "./tools";
 export { default as Shade } from "./shade";
 export { hidden as shown } from "./hidden";
+/** The whole kit. */
+export default class Kit {}
 """,
     "lamp.d.ts": "/** Lights a room. */\nexport declare function lamp(): void;\nexport interface LampOptions { dim: boolean }\n",
     "tools.d.ts": "/** Sharpens blades. */\nexport declare function sharpen(): void;\n",
@@ -41,6 +44,7 @@ MANIFEST: dict[str, object] = {
         ("LampOptions", 'import type { LampOptions } from "kit";'),
         ("sharpens blades", 'import { tools } from "kit";  // tools.sharpen'),
         ("keeps light out", 'import { Shade } from "kit";'),
+        ("the whole kit", 'import Kit from "kit";'),
         ("was hidden", 'import { shown } from "kit";'),
         ("glows alone", 'import { glow } from "kit/extra";'),
     ],
@@ -89,6 +93,64 @@ def test_a_declaration_is_shown_to_the_end_of_its_brackets() -> None:
     )
     text = described(source)["pick"].blocks[-1].text
     assert text.split("\n")[1:-1] == source.split("\n")[:4]
+
+
+@pytest.mark.parametrize(
+    ("source", "comment", "code"),
+    [
+        ("/** Told. */\nexport const a: 1;", "Told.", "export const a: 1;"),
+        ("/** Told. */ export const a: 1;", "Told.", "export const a: 1;"),
+        ("/* Told\n * twice. */\nexport const a: 1;", "Told\ntwice.", "export const a: 1;"),
+        ("// Told\n// twice.\nexport const a: 1;", "Told\ntwice.", "export const a: 1;"),
+        (
+            "/**\n * ```js\n * if (a) {\n *   // why\n *   b();\n * }\n * ```\n */\na;",
+            "```js\nif (a) {\n  // why\n  b();\n}\n```",
+            "a;",
+        ),
+        ("    /**\n    Told:\n\n        // why\n    */\n    a;", "Told:\n\n    // why", "    a;"),
+        ("/**\nTold.\n*/\n/** Again. */\na;", "Told.\nAgain.", "a;"),
+        ("/*/ Told. */\na;", "/ Told.", "a;"),
+        ("/** never closed\na;", "never closed", "a;"),
+    ],
+)
+def test_a_comment_loses_its_marks_and_keeps_its_examples(source: str, comment: str, code: str) -> None:
+    told, lines = apart(source.split("\n"))
+    assert (told, "\n".join(lines)) == (comment, code)
+
+
+def test_overloads_are_one_passage_with_what_is_said_of_them_once() -> None:
+    source = """
+/** Checks an address. */
+export declare function email(): Email;
+/** Checks an address.
+ * @param message The message. */
+export declare function email(message: string): Email;
+export declare function other(): void;
+"""
+    found = described(source)
+    assert list(found) == ["email", "other"]
+    assert [block.text for block in found["email"].blocks] == [
+        "Checks an address.\n@param message The message.",
+        "```typescript\nexport declare function email(): Email;\nexport declare function email(message: string): Email;\n```",
+    ]
+
+
+def test_a_long_type_is_shown_whole_and_the_methods_of_a_long_interface_alone() -> None:
+    fields = "".join(f"  /** Field {number}. */\n  field{number}: string;\n" for number in range(40))
+    method = "  /** Runs it. */\n  run(): void;\n"
+    source = (
+        f"export type Options = {{\n{fields}}} & More;\n/** Told. */\nexport interface Many {{\n{fields}{method}}}\n"
+    )
+    found = described(source)
+    assert "field39: string;\n} & More;" in found["Options"].blocks[-1].text
+    assert found["Many.run"].blocks[0].text == "Runs it."
+    assert found["Many"].blocks[-1].text == f"```typescript\nexport interface Many {{\n{fields}}}\n```"
+
+
+def test_a_long_comment_does_not_shorten_a_declaration() -> None:
+    comment = "".join(f" * Line {number}.\n" for number in range(100))
+    found = described(f"/**\n{comment} */\nexport declare function parse<T>(\n  text: string,\n): Result<T>;\n")
+    assert "export declare function parse<T>(\n  text: string,\n): Result<T>;" in found["parse"].blocks[-1].text
 
 
 def test_lines_that_only_fold_an_editor_are_no_comment() -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
+from itertools import groupby
+from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.domains.docs.node_comment import apart
 from deltos.domains.docs.node_links import DEFAULT, EVERYTHING, NAMELESS, exports_of
 from deltos.languages.grammar import parse
 from deltos.languages.outline import outline
@@ -15,15 +19,15 @@ from deltos.markup.outline import Outline
 from deltos.markup.text import fenced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.docs.node_imports import ImportedName
     from deltos.domains.docs.node_links import Export
     from deltos.languages.model import Definition
 
-_COMMENT_BEGINS = re.compile(r"\s*+(?:/\*\*?|\*/|\*(?!/)|//+)?[ \t]?")
-_REGION = re.compile(r"//\s*+#(?:end)?region\b")
-_LARGE_LINES = 60
+_LARGE_LINES = 60  # of code: the members of what is longer have passages of their own
+_LONGEST_CODE = 12_000
+_FUNCTIONS = ("function", "method")
 _LONGEST_STATEMENT = 400
 _RANK = 5
 
@@ -62,7 +66,10 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NOTHING_
     written: set[str] = set()
     definitions = outline(language, tree, data)
     starts = sorted(definition.start_line for definition in definitions if not definition.container)
+    members: defaultdict[str, list[Definition]] = defaultdict(list)
     for definition in definitions:
+        members[definition.container].append(definition)
+    for definition, *others in _with_overloads(definitions):
         if definition.container and definition.container not in opened:
             continue  # shown inside its container's declaration
         known_as = [] if definition.container else public.known_as.get(definition.name, [])
@@ -72,11 +79,14 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NOTHING_
         end = starts[following] - 1 if following < len(starts) else len(lines)
         shown = _shown(definition, lines, end, public)
         inherited = opened.get(definition.container, NO_TRAITS)
-        if definition.kind == "module" or definition.end_line - definition.start_line > _LARGE_LINES:
-            opened[definition.qualified_name] = (shown.traits | inherited) & ~Trait.TYPE
-            shown = shown._replace(code=definition.signature, traits=shown.traits & ~Trait.TYPE)
-        written.update((definition.name, *known_as))
         own = definition.qualified_name
+        is_large = shown.code.count("\n") >= _LARGE_LINES
+        if own in members and (definition.kind == "module" or is_large):
+            opened[own] = (shown.traits | inherited) & ~Trait.TYPE
+            code = definition.signature if definition.kind == "module" else _beside(members[own], definition, lines)
+            shown = shown._replace(code=code, traits=shown.traits & ~Trait.TYPE)
+        shown = _merged([shown, *(_shown(other, lines, other.end_line, public) for other in others)])
+        written.update((definition.name, *known_as))
         names = [own, *known_as] if _is_called_so(definition, shown, public) else [*known_as, own]
         _write(writer, names, shown._replace(traits=shown.traits | inherited))
     undefined = [(export.alias, export.statement) for export in exports_of(tree) if _is_defined_elsewhere(export)]
@@ -99,8 +109,7 @@ class _Shown(NamedTuple):
 
 
 def _shown(definition: Definition, lines: list[str], end: int, public: PublicNames) -> _Shown:
-    comment, code = _apart(lines[definition.start_line - 1 : definition.end_line])
-    told = "\n".join(comment)
+    told, code = apart(lines[definition.start_line - 1 : definition.end_line])
     text = _whole("\n".join(code), lines[definition.end_line : min(end, definition.end_line + _MOST_LINES_MORE)])
     imported = None if definition.container else public.imports.get(definition.name)
     is_type = definition.kind in ("interface", "type")
@@ -115,7 +124,37 @@ def _shown(definition: Definition, lines: list[str], end: int, public: PublicNam
         traits |= Trait.ELSEWHERE
     if not told.strip():
         traits |= Trait.BARE
-    return _Shown(told, text, imported.statement(is_type=is_type) if imported else "", traits)
+    return _Shown(told, dedent(text), imported.statement(definition.name, is_type=is_type) if imported else "", traits)
+
+
+def _beside(members: Iterable[Definition], container: Definition, lines: list[str]) -> str:
+    """The code of a definition without the members that have passages of their own."""
+    apart_from_it = {line for each in members for line in range(each.start_line, each.end_line + 1)}
+    numbers = range(container.start_line, container.end_line + 1)
+    _, code = apart([lines[number - 1] for number in numbers if number not in apart_from_it])
+    return dedent("\n".join(line for line in code if line.strip()))
+
+
+def _with_overloads(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, ...]]:
+    """Definitions in their order; the overloads of a function together."""
+    for (kind, _), group in groupby(definitions, lambda each: (each.kind, each.qualified_name)):
+        together = tuple(group)
+        yield from [together] if kind in _FUNCTIONS else ((each,) for each in together)
+
+
+def _merged(overloads: Sequence[_Shown]) -> _Shown:
+    """The overloads of a function as one: of what says the same at its beginning, the longest."""
+    first, *others = overloads
+    comments: dict[str, str] = {}
+    for each in overloads:
+        beginning = each.comment.partition("\n")[0]
+        comments[beginning] = max(comments.get(beginning, ""), each.comment, key=len)
+    traits = first.traits
+    for each in others:
+        traits &= each.traits
+    code = "\n".join(each.code for each in overloads)
+    told = "\n\n".join(filter(None, comments.values()))
+    return _Shown(told, code, first.import_statement, traits)
 
 
 def _is_called_so(definition: Definition, shown: _Shown, public: PublicNames) -> bool:
@@ -159,28 +198,6 @@ def _write(writer: Outline, names: list[str], shown: _Shown) -> None:
     for paragraph in shown.comment.split("\n\n"):
         writer.block(paragraph.strip("\n"))
     code = "\n".join(filter(None, (shown.import_statement, shown.code)))
+    if len(code) > _LONGEST_CODE:
+        code = f"{code[:_LONGEST_CODE].rstrip()} …"
     writer.block(fenced(code, "typescript"), "code")
-
-
-def _apart(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The comment above a declaration, without its decoration, and the declaration."""
-    comment: list[str] = []
-    at = 0
-    inside = False
-    while at < len(lines):
-        stripped = lines[at].strip()
-        inside = inside or stripped.startswith("/*")
-        if not inside and stripped and not stripped.startswith("//"):
-            break
-        if not _REGION.match(stripped):
-            comment.append(_undecorated(lines[at]))
-        inside = inside and "*/" not in stripped
-        at += 1
-    return comment, lines[at:]
-
-
-def _undecorated(line: str) -> str:
-    """A line of a comment without the marks at its edges."""
-    begins = _COMMENT_BEGINS.match(line)
-    text = line[begins.end() if begins else 0 :].rstrip()
-    return text.removesuffix("*/").rstrip() if text.endswith("*/") else text

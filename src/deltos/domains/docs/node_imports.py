@@ -25,13 +25,13 @@ class ImportedName(NamedTuple):
     name: str
     is_elsewhere: bool = False
 
-    def statement(self, *, is_type: bool) -> str:
-        """The import that a user writes."""
+    def statement(self, own_name: str, *, is_type: bool) -> str:
+        """The import that a user writes; a default export by its own name."""
         keyword = "import type" if is_type else "import"
         if self.namespace:
             return f'import {{ {self.namespace} }} from "{self.specifier}";  // {self.namespace}.{self.name}'
         if self.name == DEFAULT:
-            return f'import … from "{self.specifier}";  // its default export'
+            return f'{keyword} {own_name} from "{self.specifier}";'
         return f'{keyword} {{ {self.name} }} from "{self.specifier}";'
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MOST_PATTERNS = 200
-_FORM = b"4"  # of what is kept of a file: pages of another form are read again
+_FORM = b"5"  # of what is kept of a file: pages of another form are read again
 
 
 class NpmPackage(PackageFiles):
