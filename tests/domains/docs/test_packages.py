@@ -13,6 +13,7 @@ from deltos.domains.docs.installed import distribution_of, find_python
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_names import module_name
 from deltos.domains.docs.python_package import find_definition
+from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound, SourceError
 
 if TYPE_CHECKING:
@@ -139,13 +140,42 @@ def test_a_class_is_known_by_its_public_name_with_signatures_and_examples(desk: 
     assert all("_private" not in passage.text for passage in desk.search("private hidden"))
 
 
+def upgrade(project: Path, version: str) -> None:
+    info = next((project / ".venv").rglob("web_kit-*.dist-info"))
+    former = info.name.removesuffix(".dist-info").rpartition("-")[2]
+    renamed = info.rename(info.with_name(f"web_kit-{version}.dist-info"))
+    metadata = renamed / "METADATA"
+    metadata.write_text(metadata.read_text().replace(former, version))
+
+
+def test_a_version_that_is_installed_since_is_read_by_the_next_question_and_the_former_answers_no_more(
+    desk: Desk,
+) -> None:
+    install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    desk.add("pypi:web_kit")
+    upgrade(desk.root, "3.0.0")
+    module = next((desk.root / ".venv").rglob("web_kit/__init__.py"))
+    module.write_text('def new():\n    """Modern words."""\n')
+    assert desk.cited("modern words") == ["pypi:web-kit@3.0.0/web_kit/__init__.py#web_kit.new"]
+    assert desk.cited("ancient") == []
+
+
+def test_a_source_stays_as_it_is_where_another_has_the_version_that_is_installed_since(desk: Desk) -> None:
+    install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    desk.add("pypi:web_kit", name="first")
+    upgrade(desk.root, "3.0.0")
+    elsewhere = desk.root / "other"
+    install(elsewhere, {"web_kit/__init__.py": 'def new():\n    """Modern words."""\n'}, version="3.0.0")
+    added = desk.docs.library.add(NewSource("pypi:web_kit", "second", elsewhere, (elsewhere,)))
+    desk.crawl(added.sources[0].id)
+    found = desk.docs.search.search(DocsRequest("ancient words"))
+    assert "Note: first 2.1.0 answers as it was added; 3.0.0 is installed now." in found.note
+
+
 def test_a_new_version_is_noticed_on_recrawl(desk: Desk) -> None:
     install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
     desk.add("pypi:web_kit")
-    info = next((desk.root / ".venv").rglob("*.dist-info"))
-    info.rename(info.with_name("web_kit-3.0.0.dist-info"))
-    metadata = info.with_name("web_kit-3.0.0.dist-info") / "METADATA"
-    metadata.write_text(metadata.read_text().replace("2.1.0", "3.0.0"))
+    upgrade(desk.root, "3.0.0")
     status = desk.recrawl()
     assert status.source.version == "3.0.0"
     assert desk.cited("ancient")[0].startswith("pypi:web-kit@3.0.0/")

@@ -17,7 +17,7 @@ from deltos.domains.docs.api_page import description_addresses, graphql_endpoint
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.folder_changes import FolderWatch
 from deltos.domains.docs.model import PACKAGE_KINDS, FoundDescription, SourceStatus
-from deltos.domains.docs.packages import ProjectPackages
+from deltos.domains.docs.packages import ProjectPackages, Upgrades
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.source import package_address, parse_address
 from deltos.domains.docs.versions import (
@@ -150,6 +150,7 @@ class Library:
         self._folders = FolderWatch(store, index, apis)
         self._freshening = threading.Lock()
         self._reading_since: dict[str, float] = {}
+        self._upgrades = Upgrades(opener.environments, opener.parser)
         self._installing = threading.Lock()
         self.crawls = crawls
 
@@ -399,6 +400,8 @@ class Library:
         sources may lack, for a person."""
         folders = [source for source in sources if source.kind == "folder"]
         notes = self._read_changes(folders) if folders else []
+        packages = [source for source in sources if source.kind in PACKAGE_KINDS and source.project_root]
+        notes += self._read_upgrades(packages) if packages else []
         unread = set(self._store.open_crawls())
         return (*notes, *self._unread_notes([source for source in sources if source.id in unread]))
 
@@ -435,6 +438,25 @@ class Library:
         for source_id in reading:  # later questions do not wait for the same crawl again
             since = self._reading_since.setdefault(source_id, time.monotonic())
             self.crawls.wait(source_id, max(0.0, since + self._changes_seconds - time.monotonic()))
+        return notes
+
+    def _read_upgrades(self, packages: Sequence[SourceRow]) -> list[str]:
+        """Have packages read in the version that is installed by now; what could not be read."""
+        notes = []
+        with self._freshening:
+            upgraded = self._upgrades.among(packages)
+            for source, installed in upgraded:
+                if any((each.url, each.version) == (source.url, installed) for each in self.sources()):
+                    notes.append(f"Note: {labelled(source)} answers as it was added; {installed} is installed now.")
+                    continue
+                try:
+                    self.recrawl(source.id, full=False)
+                except DeltosError as problem:
+                    notes.append(f"Note: {labelled(source)} cannot be read in version {installed} ({problem.message}).")
+                    continue
+                self.crawls.start(source.id)
+        for source, _ in upgraded:
+            self.crawls.wait(source.id, self._changes_seconds)
         return notes
 
     def _unread_notes(self, sources: Sequence[SourceRow]) -> list[str]:

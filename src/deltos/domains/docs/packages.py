@@ -3,10 +3,12 @@ environment holds is none of it."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.confinement import may_read
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed import find_node, python_versions
 from deltos.domains.docs.versions import same_version
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
     from deltos.guarded import Parser
     from deltos.store.documents import SourceRow
+
+_COMPARED_EVERY = 5.0  # seconds
 
 
 @dataclass(slots=True)
@@ -36,12 +40,12 @@ class ProjectPackages:
         added = Path(source.project_root)
         if source.project_root and (self.root.is_relative_to(added) or added.is_relative_to(self.root)):
             return True
-        installed = self._installed(source)
+        installed = self.installed(source)
         if installed:
             return not source.version or same_version(installed, source.version)
         return source.url in self._requirements()
 
-    def _installed(self, source: SourceRow) -> str:
+    def installed(self, source: SourceRow) -> str:
         """The version that is installed here; empty where none is."""
         name = source.url.partition(":")[2]
         if source.kind == "pypi":
@@ -62,3 +66,28 @@ class ProjectPackages:
             except (SourceError, BadRequest):  # a file that cannot be read requires nothing that could be known
                 self._required = frozenset()
         return self._required
+
+
+class Upgrades:
+    """Notices that another version of a package is installed than the one that was read, every few seconds at most."""
+
+    def __init__(self, environments: Sequence[Path], parser: Callable[[], Parser]) -> None:
+        self._environments = environments
+        self._parser = parser
+        self._compared: dict[str, float] = {}
+
+    def among(self, packages: Sequence[SourceRow]) -> list[tuple[SourceRow, str]]:
+        """The packages of which another version is installed where they were added, and that version."""
+        now = time.monotonic()
+        projects: dict[str, ProjectPackages] = {}
+        found = []
+        for source in packages:
+            root = Path(source.project_root)
+            if now - self._compared.get(source.id, -_COMPARED_EVERY) < _COMPARED_EVERY or not may_read(root):
+                continue
+            self._compared[source.id] = now
+            project = projects.setdefault(source.project_root, ProjectPackages(root, self._environments, self._parser))
+            installed = project.installed(source) if root.is_dir() else ""
+            if installed and source.version and not same_version(installed, source.version):
+                found.append((source, installed))
+        return found
