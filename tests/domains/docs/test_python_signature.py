@@ -102,6 +102,21 @@ def test_fields_are_told_by_the_text_below_or_inside_their_annotation() -> None:
     assert told == ("- `host`: Where it listens.", "- `port`: Above 1023.")
 
 
+def test_attributes_that_are_told_where_they_are_made_are_fields_too() -> None:
+    code, told, _ = shown(
+        """
+        class App:
+            def __init__(self, *, debug: Annotated[bool, Doc("Prints more.")] = False):
+                self.debug = debug
+                self.overrides: Annotated[dict[str, int], Doc("Replaces dependencies.")] = {}
+                self._hidden: Annotated[int, Doc("Hidden.")] = 1
+                self.plain: int = 1
+        """
+    )
+    assert code == "class App:\n    overrides: dict[str, int]"
+    assert told == ("- `overrides`: Replaces dependencies.",)
+
+
 @pytest.mark.parametrize(
     ("source", "is_bare"),
     [

@@ -39,7 +39,7 @@ def show_function(node: Function, lines: Sequence[str], overloads: Sequence[Func
 
 def show_class(node: ast.ClassDef, lines: Sequence[str]) -> Shown:
     """A class's first lines, its public fields, and how it is made where that is not told elsewhere."""
-    fields = list(_fields(node))
+    fields = [*_fields(node), *_told_attributes(node)]
     inside = [field.code for field in fields]
     if maker := maker_of(node):
         inside.extend(_as_written(maker, lines).split("\n"))
@@ -99,6 +99,19 @@ def _fields(node: ast.ClassDef) -> Iterator[_Field]:
             continue
         code = target.id + _typed(annotation) + (f" = {_unparsed(statement.value)}" if statement.value else "")
         yield _Field(target.id, _cut(code, _LONGEST_FIELD), _doc_of(annotation) or _text_below(following))
+
+
+def _told_attributes(node: ast.ClassDef) -> Iterator[_Field]:
+    """Public attributes that `__init__` gives a type and a text."""
+    for maker in node.body:
+        if not isinstance(maker, Function) or maker.name != "__init__":
+            continue
+        for statement, following in zip(maker.body, [*maker.body[1:], None], strict=True):
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Attribute):
+                told = _doc_of(statement.annotation) or _text_below(following)
+                name = statement.target.attr
+                if told and not name.startswith("_"):
+                    yield _Field(name, _cut(name + _typed(statement.annotation), _LONGEST_FIELD), told)
 
 
 def _text_below(statement: ast.stmt | None) -> str:
