@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.index import slug
 from deltos.domains.apis.model import Api
 from deltos.errors import BadArgument, NotFound, NothingToIndex, SourceError
+from deltos.store.apis import NewUnit, WordsRow
 
 if TYPE_CHECKING:
     from deltos.domains.apis.apis import Apis
@@ -335,3 +337,76 @@ def test_a_found_local_file_follows_its_neighbours(apis: Apis, tmp_path: Path) -
     (tmp_path / "api.yaml").write_text("openapi: 3.0.0\ninfo: {title: L}\npaths: {/a: {$ref: a.yaml}}\n")
     (api,) = apis.indexer.add_found((tmp_path / "api.yaml").read_bytes(), str(tmp_path / "api.yaml"), "l").apis
     assert (api.operation_count, api.warnings) == (1, ())
+
+
+def names(apis: Apis) -> list[str]:
+    return [api.name for api in apis.library.apis()]
+
+
+def test_the_same_file_is_the_same_api_from_wherever_it_is_named(
+    apis: Apis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc"))
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    for folder, location in (("one", "svc.yaml"), ("two", "../one/svc.yaml"), ("", "link/svc.yaml")):
+        monkeypatch.chdir(tmp_path / folder)
+        (api,) = apis.indexer.add(location).apis
+        assert (api.name, api.warnings) == ("svc", ())
+    assert names(apis) == ["svc"]
+
+
+def test_a_new_name_for_the_same_file_renames_its_api(apis: Apis, add: Add) -> None:
+    add(minimal("Svc"))
+    assert add(minimal("Svc"), "other").name == "other"
+    assert add(minimal("Svc", "2")).name == "other"
+    assert [(api.name, api.overview.version) for api in apis.library.apis()] == [("other", "2")]
+    with pytest.raises(NotFound):
+        apis.library.row("svc")
+
+
+def test_a_folder_is_renamed_with_all_that_it_gave(apis: Apis, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "f").mkdir(exist_ok=True)
+        (tmp_path / "f" / f"{name}.yaml").write_text(minimal(name))
+    apis.indexer.add(str(tmp_path / "f"), "shop")
+    apis.indexer.add(str(tmp_path / "f"))
+    assert names(apis) == ["shop-a", "shop-b"]
+    apis.indexer.add(str(tmp_path / "f"), "store")
+    assert names(apis) == ["store-a", "store-b"]
+
+
+def test_a_package_that_joins_a_folder_takes_the_place_of_none(apis: Apis, tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+
+    def write(package: str) -> None:
+        service = "service S { rpc Get(M) returns (M); }\nmessage M {}\n"
+        for name, text in (("s", service), ("t", "message T {}\n")):
+            (folder / f"{package}_{name}.proto").write_text(f'syntax = "proto3";\npackage {package};\n{text}')
+
+    write("zeta")
+    apis.indexer.add(str(folder))
+    write("alpha")
+    apis.indexer.refresh("zeta")
+    assert names(apis) == ["zeta", "zeta-alpha"]
+
+
+def test_apis_that_were_added_twice_before_stay_usable(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc"))
+    (api,) = apis.indexer.add(str(tmp_path / "one" / "svc.yaml")).apis
+    first = apis.library.row("svc")
+    units = [(unit, apis.library.store.body(unit.id)) for unit in apis.library.store.units(first.id, ("operation",))]
+    twin = replace(first, name="svc-1", source_name="svc-1", source=f"{tmp_path}/two/../one/svc.yaml")
+    (tmp_path / "two").mkdir()
+    apis.library.store.replace(twin, [NewUnit(unit, body, WordsRow("a")) for unit, body in units])
+    (tmp_path / "one" / "svc.yaml").write_text(minimal("Svc", "2"))
+    assert [row.name for row in apis.library.group("svc")] == ["svc"]
+    assert apis.indexer.add(api.source).apis[0].name == "svc"
+    assert apis.indexer.add(api.source, "svc-1").apis[0].name == "svc-1"
+    assert [(each.name, each.overview.version) for each in apis.library.apis()] == [("svc", "2"), ("svc-1", "2")]
+    assert apis.indexer.refresh("svc-1").failures == ()
+    assert apis.indexer.remove("svc-1") == ("svc-1",)
+    assert names(apis) == ["svc"]

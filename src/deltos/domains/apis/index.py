@@ -20,7 +20,7 @@ from deltos.domains.apis.chunk import encode
 from deltos.domains.apis.library import ApiLibrary, api_of, is_shown
 from deltos.domains.apis.model import Api, ApiChanges
 from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
-from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address
+from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address, is_same_place
 from deltos.errors import BadArgument, DeltosError, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
@@ -218,9 +218,10 @@ class ApiIndexer:
     ) -> AddReport:
         """Index every description at `location`; raises when there is none that can be read.
 
-        A `name` that somebody gave is kept to; that of a description which was brought is what it may be called.
+        A `name` that somebody gave is kept to; that of a description which was brought is what it may be called. What
+        was added from the same place before is read again, under the name that it has where none is given.
         """
-        location = location if is_address(location) else str(given_path(location).absolute())
+        location = location if is_address(location) else _absolute(location)
         source_name = name.strip()
         if brought_by is None:
             self._refuse_taken(source_name, location)
@@ -267,19 +268,40 @@ class ApiIndexer:
             raise reading.error()
         self._record_unread(location, reading.failures)
         apis = []
-        for number, each in enumerate(readings):
+        before = _known_rows(readings, [] if brought_by else self._added_from(location), source_name)
+        for number, (each, known) in enumerate(zip(readings, before, strict=True)):
             progress.report(number, len(readings), "APIs stored")
             alone = len(readings) == 1
-            if brought_by is None:
+            warnings: tuple[str, ...] = ()
+            if known and source_name in ("", known.source_name, known.name if alone else ""):
+                api_name, belongs_to = known.name, known.source_name
+            elif brought_by is None:
                 api_name, warnings = self._choose_name(each, source_name, location, alone=alone)
                 belongs_to = source_name or api_name
             else:
                 api_name, warnings = self._name_of_brought(each, source_name, location, brought_by, alone=alone)
                 belongs_to = brought_by.id
             # Nobody is told what a crawl changes: the next refresh tells it.
-            told_state = self._told_state(known) if brought_by and (known := self._store.api(api_name)) else None
+            told_state = self._told_state(row) if brought_by and (row := self._store.api(api_name)) else None
             apis.append(self._store_reading(each, api_name, belongs_to, location, warnings, read_at, told_state))
+            if known:
+                self._replaced(known, api_name, location)
         return AddReport(tuple(apis), tuple(reading.failures))
+
+    def _added_from(self, location: str) -> list[ApiRow]:
+        """The APIs that somebody added from a place, whatever the place was called; not those that a source brought."""
+        rows = ApiLibrary(self._store).rows()
+        own = [row for row in rows if row.name == row.source_name or row.name.startswith(f"{row.source_name}-")]
+        return sorted(
+            (row for row in own if is_same_place(row.source, location)), key=lambda row: row.source != location
+        )
+
+    def _replaced(self, before: ApiRow, name: str, location: str) -> None:
+        """Forget what an API was called before, and what could not be read under another name of its place."""
+        if before.name != name:
+            self._store.remove(before.name)
+        if before.source != location:
+            self._store.replace_unread(before.source, ())
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
         """Read a source again, by its name or that of one of its APIs; tells what changed in each since last time."""
@@ -307,10 +329,8 @@ class ApiIndexer:
         if not readings:
             raise reading.error(hint="The old index was kept.")
         apis = []
-        for each in readings:
-            api_name = self._known_name(each, rows, alone=len(readings) == len(rows) == 1)
-            if not api_name:
-                api_name, _ = self._choose_name(each, source_name, source, alone=False)
+        for each, known in zip(readings, _known_rows(readings, rows), strict=True):
+            api_name = known.name if known else self._choose_name(each, source_name, source, alone=False)[0]
             told_state = told_states.get(api_name)
             apis.append(self._store_reading(each, api_name, source_name, source, (), read_at, told_state))
         return apis, tuple(reading.failures)
@@ -389,7 +409,7 @@ class ApiIndexer:
 
     def _refuse_taken(self, name: str, location: str) -> None:
         taken = self._named(name) if name else None
-        if taken is not None and taken.source != location:
+        if taken is not None and not is_same_place(taken.source, location):
             origin = f", from {told(taken.source)}" if is_shown(taken) else ""
             raise BadArgument(
                 f"There is already an API called '{name}'{origin}",
@@ -429,16 +449,10 @@ class ApiIndexer:
         further = (f"{numbered}-{number}" for number in range(2, 1_000))
         for name in chain(names, further):
             taken = self._named(name)
-            if taken is None or (taken.source, taken.citation) == (location, reading.citation):
+            if taken is None or (taken.citation == reading.citation and is_same_place(taken.source, location)):
                 warning = f"Another API is called '{wanted}'; this one was named '{name}'."
                 return name, () if name == wanted else (warning,)
         raise BadArgument(f"Too many APIs are called '{wanted}'", hint="Give this one a name.")
-
-    def _known_name(self, reading: PreparedApi, rows: list[ApiRow], *, alone: bool) -> str:
-        for row in rows:
-            if alone or row.citation == reading.citation:
-                return row.name
-        return ""
 
     def _stored(self, row: ApiRow) -> StoredApi:
         schemas = self._store.units(row.id, ("schema", "message", "fragment"))
@@ -461,6 +475,35 @@ class ApiIndexer:
             note = f"It was read anew, but not compared with what was known: {exc}"
             return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
+
+
+def _known_rows(readings: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = "") -> list[ApiRow | None]:
+    """Which of the APIs of one place each reading is anew: the one that is called `name` where several are the same.
+
+    Packages of one folder are cited alike and told apart by their titles; a title may also have changed.
+    """
+    if len(readings) == 1 and len({row.citation for row in rows}) == 1:
+        return [next((row for row in rows if row.name == name), rows[0])]
+    left = sorted(rows, key=lambda row: row.name != name)
+    known: dict[int, ApiRow] = {}
+    for is_title_kept in (True, False):
+        for place, reading in enumerate(readings):
+            if place not in known and (row := _row_of(reading, left, is_title_kept=is_title_kept)):
+                known[place] = row
+                left.remove(row)
+    return [known.get(place) for place in range(len(readings))]
+
+
+def _row_of(reading: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bool) -> ApiRow | None:
+    cited = (row for row in rows if row.citation == reading.citation)
+    title = reading.overview.title
+    return next((row for row in cited if not is_title_kept or api_of(row).overview.title == title), None)
+
+
+def _absolute(location: str) -> str:
+    """A path from the root; `..` is followed through links, which a later reading could not do otherwise."""
+    path = given_path(location).absolute()
+    return str(path.resolve() if ".." in path.parts else path)
 
 
 def _packed(state: _ToldState) -> bytes:

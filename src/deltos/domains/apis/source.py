@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,13 @@ class Network(Protocol):
 def is_address(location: str) -> bool:
     """Whether a location is on the network rather than a path."""
     return location.strip().lower().startswith(("http://", "https://"))
+
+
+def is_same_place(one: str, other: str) -> bool:
+    """Whether two locations are one address, or lead to one file or folder."""
+    if one == other or is_address(one) or is_address(other):
+        return one.strip() == other.strip()
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def find_documents(
