@@ -249,3 +249,23 @@ def test_drawings_that_are_left_open_cost_no_more_than_they_are_long(part: str) 
     began = time.process_time()
     parse_html(f"<main>{part * 60_000}<p>text</p></main>".encode(), url="")
     assert time.process_time() - began < 5
+
+
+def test_a_manual_in_one_preformatted_block_is_parted_at_its_anchors() -> None:
+    told = "  It tells how long a session may last\n  before it is closed by the server.\n"
+    document = parse(
+        f'<h1>Manual</h1><pre>Two settings.\n\n1. <a name="1-timeout">timeout</a>\n{told}\n'
+        f'<b id="2-retries">2. retries</b>\n{told}see <i id="id7">more</i>\n</pre>'
+    )
+    assert [(block.text, block.anchors) for block in document.sections[-1].blocks] == [
+        ("```\nTwo settings.\n```", ()),
+        (f"```\n1. timeout\n{told}```", ("1-timeout",)),
+        (f"```\n2. retries\n{told}see more\n```", ("2-retries", "id7")),
+    ]
+
+
+def test_code_with_anchors_is_one_block_with_its_lines() -> None:
+    document = parse('<pre><a name="f"></a>f(x);<br>g(y);<ol><li id="L3">h(z);</li><li>i();</li></ol></pre>')
+    assert [(block.text, block.anchors) for block in document.sections[-1].blocks] == [
+        ("```\nf(x);\ng(y);\nh(z);\ni();\n```", ("f", "L3"))
+    ]

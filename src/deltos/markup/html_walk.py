@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from deltos.markup.html_chrome import SKIPPED_TAGS, is_chrome, is_chrome_text
 from deltos.markup.outline import Outline
-from deltos.markup.text import collapse, fenced
+from deltos.markup.text import collapse, fenced, is_telling, reads_as_prose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from selectolax.lexbor import LexborNode
 
@@ -22,6 +22,7 @@ _DEFINITION_RANK = 10  # below every heading; nested definition lists rank deepe
 _INLINE = frozenset(
     "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
 )
+_LINES = frozenset("div p li ul ol dl dt dd tr h1 h2 h3 h4 h5 h6 blockquote".split())  # of a preformatted block
 _CODE = frozenset("code kbd samp tt".split())
 _BREAK = "\x1e"  # a <br>, until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
@@ -133,18 +134,24 @@ class HtmlWalker:
     def _pre(self, node: LexborNode, _: dict[str, str | None]) -> None:
         for boilerplate in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
             boilerplate.decompose()
-        for inner in node.css("[id]"):
-            self._outline.anchor(inner.id or "")
+        parts = node.css("code") if len(node.css("code")) > 1 else [node]
+        texts = [_preformatted(part) for part in parts]
+        if len(parts) > 1 and (self._flat or not all("\n" in text for text, _ in texts)):
+            parts, texts = [node], [_preformatted(node)]
         if self._flat:
-            self._inline.append(f" {node.text()} ")
+            [(text, places)] = texts
+            for _, name in places:
+                self._outline.anchor(name)
+            self._inline.append(f" {text} ")
             return
         self._end_block()
-        parts = node.css("code") if len(node.css("code")) > 1 else [node]
-        whole_lines = all("\n" in part.text() for part in parts)
-        for part in parts if whole_lines else [node]:
-            code = part.text().strip("\n")
-            if code.strip():
-                self._outline.block(fenced(code.rstrip(), _language(part, node)), "code")
+        for part, (text, places) in zip(parts, texts, strict=True):
+            language = _language(part, node)
+            for piece, anchors in _at_anchors(text, places, is_prose=reads_as_prose(fenced(text, language))):
+                for name in anchors:
+                    self._outline.anchor(name)
+                if piece.strip():
+                    self._outline.block(fenced(piece.strip("\n").rstrip(), language), "code")
 
     def _inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
         text = node.text()
@@ -256,6 +263,61 @@ class HtmlWalker:
         anchors = self._outline.take_pending()
         if not self._outline.another_heading(rank, text, anchors):
             self._outline.heading(rank, text, anchors, is_definition=True)
+
+
+def _preformatted(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
+    """The text of a preformatted block, what stands in blocks of its own on lines of its own, and the anchors in it
+    with the offsets at which they stand."""
+    pieces: list[str] = []
+    places: list[tuple[int, str]] = []
+    size = 0
+
+    def add(text: str) -> None:
+        nonlocal size
+        pieces.append(text)
+        size += len(text)
+
+    def end_line() -> None:
+        if pieces and not pieces[-1].endswith("\n"):
+            add("\n")
+
+    opened = [("", node.iter(include_text=True))]
+    while opened:
+        tag, children = opened[-1]
+        child = next(children, None)
+        if child is None:
+            opened.pop()
+            if tag in _LINES:
+                end_line()
+        elif child.tag == "-text":
+            if text := child.text_content:
+                add(text)
+        elif child.tag == "br":
+            add("\n")
+        elif child.tag and child.tag not in SKIPPED_TAGS:
+            if child.tag in _LINES:
+                end_line()
+            places += ((size, name) for name in dict.fromkeys((child.id, _name_of(child))) if name)
+            opened.append((child.tag, child.iter(include_text=True)))
+    return "".join(pieces), places
+
+
+def _name_of(node: LexborNode) -> str | None:
+    return node.attributes.get("name") if node.tag == "a" else None
+
+
+def _at_anchors(text: str, places: list[tuple[int, str]], *, is_prose: bool) -> Iterator[tuple[str, list[str]]]:
+    """The parts of a preformatted text, each with its anchors: paragraphs begin one at each line with a telling anchor,
+    code is one."""
+    start = 0
+    anchors: list[str] = []
+    for at, name in places:
+        line = text.rfind("\n", 0, at) + 1
+        if is_prose and is_telling(name) and text[start:line].strip():
+            yield text[start:line], anchors
+            start, anchors = line, []
+        anchors.append(name)
+    yield text[start:], anchors
 
 
 def _language(part: LexborNode, pre: LexborNode) -> str:

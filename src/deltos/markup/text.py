@@ -8,6 +8,18 @@ import re
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1d\x7f]")
 _RUNS = {"`": re.compile("`{3,}"), "~": re.compile("~{3,}")}
+_FENCE = re.compile(r"[`~]{3,}")
+_PLAIN_WORD = re.compile(r"[(\"']?[A-Za-z][a-z'’-]*[.,;:!?)\"']{0,3}")
+_COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "%", "!", "<!", ">", "$")
+_COLUMN_GAP = re.compile(r" {3,}|\t")
+_CODE_ENDINGS = (";", "{", "}", "\\", "*/")
+# What of a preformatted block reads as paragraphs, by trial on manuals and man pages: the words of a line, the share
+# of plain ones among them, of such lines among all; and of lines that end as only code does.
+_FEWEST_WORDS = 4
+_SHARE_OF_PLAIN_WORDS = 0.55
+_SHARE_OF_TEXT_LINES = 0.4
+_SHARE_OF_CODE_LINES = 0.1
+_NUMBERED = re.compile(r"[A-Za-z]{0,8}[-_.]?\d+")
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 
@@ -28,6 +40,30 @@ def fenced(text: str, language: str = "", *, mark: str = "`") -> str:
     longest = max((len(run) for run in _RUNS[mark].findall(text)), default=2)
     fence = mark * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def reads_as_prose(block: str) -> bool:
+    """Whether a fenced block holds paragraphs as people write them, not code: most lines are plain words, and no
+    language is named."""
+    opening, *lines = block.split("\n")
+    if opening.strip("`~"):
+        return False
+    written = [line.strip() for line in lines if line.strip() and not _FENCE.match(line)]
+    if sum(line.endswith(_CODE_ENDINGS) for line in written) > len(written) * _SHARE_OF_CODE_LINES:
+        return False
+    return sum(map(_is_of_paragraph, written)) > len(written) * _SHARE_OF_TEXT_LINES
+
+
+def _is_of_paragraph(line: str) -> bool:
+    words = max(_COLUMN_GAP.split(line), key=len).split()  # of tables, the widest cell
+    if len(words) < _FEWEST_WORDS or words[0].startswith(_COMMENT_SIGNS):
+        return False
+    return sum(_PLAIN_WORD.fullmatch(word) is not None for word in words) >= len(words) * _SHARE_OF_PLAIN_WORDS
+
+
+def is_telling(anchor: str) -> bool:
+    """Whether somebody gave an anchor a name, not only a number: `id3`, `index-12`, `L40`."""
+    return _NUMBERED.fullmatch(anchor) is None
 
 
 def slug(heading: str) -> str:

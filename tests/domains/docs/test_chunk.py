@@ -99,6 +99,46 @@ def test_a_paragraph_longer_than_a_chunk_is_split_at_sentences() -> None:
     assert all(part.text in lines for part in chunks(Section(("Page",), (), (Block(lines),)))), "as on the page"
 
 
+PARAGRAPH = (
+    "The server with the lowest number of connections receives the\n"
+    "connection. It is recommended where very long sessions are\n"
+    "expected, such as those of a directory or of a database."
+)
+
+
+def preformatted(*anchors: str) -> Section:
+    text = "\n\n".join(f"  entry {number}   {PARAGRAPH}" for number in range(9))
+    return Section(("Page",), ("top",), (Block(f"```\n{text}\n```", "code", anchors), Block("end " * 90)))
+
+
+def test_preformatted_prose_is_split_between_its_paragraphs() -> None:
+    *parts, last = chunks(preformatted("balance"))
+    assert len(parts) == 5
+    assert "".join(each.text for each in parts).count(PARAGRAPH) == 9, "a paragraph is cut"
+    assert all(each.text.startswith("```\n  entry") and each.text.endswith("\n```") for each in parts)
+    assert {each.anchors for each in (*parts, last)} == {("balance", "top")}, "not opened at what is nearest"
+
+
+def test_an_anchor_that_is_only_a_number_opens_no_part_that_follows() -> None:
+    first, *others = chunks(preformatted("index-3"))
+    assert first.anchors == ("top", "index-3")
+    assert {each.anchors for each in others} == {("top",)}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```python\n" + f"'{PARAGRAPH}'\n" * 9 + "```",
+        "```\n" + "# the first line of a comment\nlet value = call(the.thing)\n" * 30 + "```",
+        "```\n" + "while this is not done do {\n  then go on with that;\n}\n" * 20 + "```",
+        "```\n" + "".join(f"long field{number};   /* what is kept in this field */\n" for number in range(30)) + "```",
+    ],
+)
+def test_code_that_has_words_is_no_prose(code: str) -> None:
+    (chunk,) = chunks(Section(("Page",), ("top",), (Block(code, "code"),)))
+    assert chunk.text == code
+
+
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.lists(st.integers(1, 900), max_size=5)), max_size=8))
 def test_no_text_and_no_anchor_is_lost(shape: list[tuple[str, list[int]]]) -> None:

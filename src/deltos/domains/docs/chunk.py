@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, estimate_tokens
 from deltos.markup.model import NO_TRAITS, Block, join_blocks
+from deltos.markup.text import is_telling, reads_as_prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from deltos.markup.model import Document, Section, Trait
+
+    _Pieces = Callable[[Iterable[str], int], Iterator[str]]
 
 MAX_TOKENS = 400  # of prose: ten or so passages fit the default budget
 SMALL_TOKENS = 40  # a part of a section below this shares a chunk with the next
@@ -53,11 +56,14 @@ def chunk_document(
 def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]:
     path = section.path if not title or section.path[:1] == (title,) else (title, *section.path)
     anchors = section.anchors
+    nearest: tuple[str, ...] = ()
     for group in _groups(section.blocks, max_tokens):
-        inside = dict.fromkeys((*anchors, *(name for block in group for name in block.anchors)))
-        inner = tuple(inside) or section.anchors[:1]
-        yield DocsChunk(path, inner, join_blocks(group), section.is_definition, section.traits)
+        inner = [name for block in group for name in block.anchors]
+        nearest = tuple(filter(is_telling, group[0].anchors)) or nearest
+        inside = tuple(dict.fromkeys((*nearest, *anchors, *inner)))
+        yield DocsChunk(path, inside, join_blocks(group), section.is_definition, section.traits)
         anchors = section.anchors[:1]
+        nearest = (*nearest, *filter(is_telling, inner))[-1:]
     if not section.blocks:
         yield DocsChunk(path, anchors, "", section.is_definition, section.traits)
 
@@ -132,17 +138,35 @@ def _introduces(group: list[Block]) -> bool:
 
 
 def _smaller(block: Block, max_tokens: int) -> Iterator[Block]:
-    """The block itself, or its parts when it is prose longer than a chunk or code beyond all measure."""
-    limit = _LARGEST_CODE_TOKENS if block.kind == "code" else max_tokens
-    if estimate_tokens(block.text) <= limit:
+    """The block itself, or its parts when it is prose longer than a chunk, preformatted or not, or code beyond all
+    measure."""
+    if estimate_tokens(block.text) <= max_tokens:
         yield block
-    elif block.kind == "code":
-        yield from _split_code(block, limit)
+    elif block.kind != "code":
+        yield from _split_prose(block, max_tokens)
+    elif reads_as_prose(block.text):
+        yield from _split_code(block, max_tokens, _paragraphs)
+    elif estimate_tokens(block.text) <= _LARGEST_CODE_TOKENS:
+        yield block
     else:
-        yield from _split_prose(block, limit)
+        yield from _split_code(block, _LARGEST_CODE_TOKENS, _lines)
 
 
-def _split_code(block: Block, limit: int) -> Iterator[Block]:
+def _lines(lines: Iterable[str], _most_characters: int) -> Iterator[str]:
+    return (f"{line}\n" for line in lines)
+
+
+def _paragraphs(lines: Iterable[str], most_characters: int) -> Iterator[str]:
+    """What stands between blank lines, with those behind it; the lines of what is too long by itself."""
+    for is_blank, group in groupby(lines, key=lambda line: not line.strip()):
+        paragraph = [f"{line}\n" for line in group]
+        if is_blank or sum(map(len, paragraph)) > most_characters:
+            yield from paragraph
+        else:
+            yield "".join(paragraph)
+
+
+def _split_code(block: Block, limit: int, pieces: _Pieces) -> Iterator[Block]:
     """Parts of a long block, each within the fence of the whole; without it where the fence itself is what is long."""
     opening, *lines = block.text.split("\n")
     closing = lines.pop() if lines else ""
@@ -150,9 +174,11 @@ def _split_code(block: Block, limit: int) -> Iterator[Block]:
         yield from _split_prose(block, limit)
         return
     anchors = block.anchors
-    for part in _fill((f"{line}\n" for line in lines), limit * CHARACTERS_PER_TOKEN):
-        yield Block("\n".join((opening, part.removesuffix("\n"), closing)), "code", anchors)
-        anchors = ()
+    most_characters = limit * CHARACTERS_PER_TOKEN
+    for part in _fill(pieces(lines, most_characters), most_characters):
+        if text := part.strip("\n"):
+            yield Block("\n".join((opening, text, closing)), "code", anchors)
+            anchors = ()
 
 
 def _split_prose(block: Block, limit: int) -> Iterator[Block]:
