@@ -269,3 +269,21 @@ def test_code_with_anchors_is_one_block_with_its_lines() -> None:
     assert [(block.text, block.anchors) for block in document.sections[-1].blocks] == [
         ("```\nf(x);\ng(y);\nh(z);\ni();\n```", ("f", "L3"))
     ]
+
+
+def test_a_block_opens_at_an_anchor_that_stands_nowhere_else() -> None:
+    keyword = '<a name="option"></a><a name="4-option"></a><a name="option {0}"></a><div><a name="option {0}"></a>option {0}</div>'
+    document = parse("<h1>Keywords</h1>" + "".join(map(keyword.format, ("redispatch", "httpchk", "tcplog"))))
+    assert [(block.text, block.anchors) for block in document.sections[-1].blocks] == [
+        ("option redispatch", ("option%20redispatch", "option", "4-option")),
+        ("option httpchk", ("option%20httpchk",)),
+        ("option tcplog", ("option%20tcplog",)),
+    ]
+
+
+def test_an_anchor_that_is_repeated_opens_its_first_place() -> None:
+    document = parse(
+        '<h2 id="a">One</h2><p id="b">x</p><h2 id="b">Two</h2><p>y</p><h2 id="c">Three</h2><p id="a">z</p>'
+    )
+    assert [section.anchors for section in document.sections] == [("a",), (), ("c",)]
+    assert [block.anchors for section in document.sections for block in section.blocks] == [("b",), (), ()]

@@ -131,7 +131,7 @@ class HtmlWalker:
         self._inline = outer
         return text
 
-    def _pre(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _pre(self, node: LexborNode, _attributes: dict[str, str | None]) -> None:
         for boilerplate in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
             boilerplate.decompose()
         parts = node.css("code") if len(node.css("code")) > 1 else [node]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.markup.model import NO_TRAITS, Block, BlockKind, Section
@@ -57,8 +59,10 @@ class Outline:
             self._is_definition, self._traits = False, NO_TRAITS
 
     def anchor(self, name: str) -> None:
-        """Note a place that the next block or heading can be reached by."""
-        self._pending.append(name)
+        """Note a place that the next block or heading can be reached by; blanks in its name as an address has them."""
+        name = "%20".join(name.split())
+        if name:
+            self._pending.append(name)
 
     def pending(self) -> int:
         """How many noted places wait for their block or heading."""
@@ -78,9 +82,25 @@ class Outline:
             self._pending = []
 
     def sections(self) -> tuple[Section, ...]:
-        """All sections, the open one included."""
+        """All sections, the open one included. An anchor is kept where it stands first, which is where its address
+        opens; of several, those that stand nowhere else come first."""
         self._close()
-        return tuple(self._sections)
+        counts = Counter(name for section in self._sections for place in _places(section) for name in set(place))
+        if all(count == 1 for count in counts.values()):
+            return tuple(self._sections)
+        known: set[str] = set()
+
+        def opening(anchors: tuple[str, ...]) -> tuple[str, ...]:
+            first = [name for name in dict.fromkeys(anchors) if name not in known]
+            known.update(first)
+            return tuple(sorted(first, key=lambda name: counts[name] > 1))
+
+        def with_opening(section: Section) -> Section:
+            anchors = opening(section.anchors)
+            blocks = tuple(replace(block, anchors=opening(block.anchors)) for block in section.blocks)
+            return replace(section, anchors=anchors, blocks=blocks)
+
+        return tuple(map(with_opening, self._sections))
 
     def _pop(self, rank: int) -> None:
         while self._trail and self._trail[-1][0] >= rank:
@@ -96,6 +116,11 @@ class Outline:
             anchors, blocks = tuple(self._anchors), tuple(self._blocks)
             self._sections.append(Section(path, anchors, blocks, self._is_definition, self._traits))
         self._blocks, self._anchors, self._is_new = [], [], False
+
+
+def _places(section: Section) -> tuple[tuple[str, ...], ...]:
+    """The anchors of a section and of each of its blocks."""
+    return (section.anchors, *(block.anchors for block in section.blocks))
 
 
 def first_heading(sections: Iterable[Section], otherwise: str = "") -> str:

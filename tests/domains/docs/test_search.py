@@ -187,6 +187,15 @@ def test_the_anchor_and_the_section_of_a_citation_agree(desk: Desk) -> None:
         assert (found.anchors[0], found.section) == (f"mod.{name}", f"mod > {name}(x)")
 
 
+def test_an_anchor_with_blanks_is_cited_as_an_address_and_found_by_its_words(desk: Desk) -> None:
+    texts = "Sends requests to servers and looks at what they answer. " * 30
+    keywords = "".join(f"<a name='option {name}'></a><p>{texts}</p>" for name in ("httpchk", "redispatch"))
+    (desk.root / "keywords.html").write_text(f"<h1>Keywords</h1>{keywords}")
+    desk.add(".", name="manual")
+    assert desk.cited("option redispatch")[0].endswith("keywords.html#option%20redispatch")
+    assert desk.cited("httpchk")[0].endswith("keywords.html#option%20httpchk")
+
+
 def test_no_query_is_syntax(desk: Desk) -> None:
     write(desk, a="# A\n\nalpha and beta")
     for query in ('alpha" OR "', "alpha AND", "(", "alpha*", "NEAR(alpha beta)", "heading:alpha", "\x00alpha", "a-b^2"):

@@ -63,9 +63,15 @@ def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]
         inside = tuple(dict.fromkeys((*nearest, *anchors, *inner)))
         yield DocsChunk(path, inside, join_blocks(group), section.is_definition, section.traits)
         anchors = section.anchors[:1]
-        nearest = (*nearest, *filter(is_telling, inner))[-1:]
+        nearest = _nearest_to_end(group) or nearest[:1]
     if not section.blocks:
         yield DocsChunk(path, anchors, "", section.is_definition, section.traits)
+
+
+def _nearest_to_end(group: Iterable[Block]) -> tuple[str, ...]:
+    """What opens the last block of some that has a telling anchor."""
+    telling = (tuple(filter(is_telling, block.anchors))[:1] for block in group)
+    return next(filter(None, reversed(list(telling))), ())
 
 
 def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:

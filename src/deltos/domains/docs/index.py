@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.store.documents import DocsChunkWords, PageWords
@@ -103,7 +104,7 @@ def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWo
         chunk_id=chunk.id,
         heading=documentation_words(heading),
         trail=documentation_words(trail),
-        anchors=documentation_words(" ".join(chunk.anchors)),
+        anchors=documentation_words(unquote(" ".join(chunk.anchors))),
         links=_link_words(links),
         body=documentation_words(chunk.text),
         links_in=len(links.pages) if links else 0,

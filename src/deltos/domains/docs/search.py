@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from deltos.domains.docs.absent import absent_names, absent_words
 from deltos.domains.docs.chunk import JOINED_HEADING
@@ -262,7 +263,7 @@ class DocsSearch:
         """The anchors with the one in front that shares most with the question: a chunk may hold several sections."""
         if len(anchors) < 2:
             return anchors
-        best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(anchor).split())))
+        best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(unquote(anchor)).split())))
         return (best, *(anchor for anchor in anchors if anchor != best))
 
     def passage(self, chunk_id: int) -> Passage | None:
@@ -494,7 +495,8 @@ def _agreeing(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
 def _is_of(anchor: str, heading: str) -> bool:
     """Whether an anchor was made of a heading, or of the name that opens it."""
     made_of, name = (
-        "".join(sign for sign in text.lower() if sign.isalnum()) for text in (anchor, heading.partition("(")[0])
+        "".join(sign for sign in text.lower() if sign.isalnum())
+        for text in (unquote(anchor), heading.partition("(")[0])
     )
     return bool(name) and (made_of.endswith(name) or name.endswith(made_of))
 
