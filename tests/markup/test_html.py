@@ -287,3 +287,21 @@ def test_an_anchor_that_is_repeated_opens_its_first_place() -> None:
     )
     assert [section.anchors for section in document.sections] == [("a",), (), ("c",)]
     assert [block.anchors for section in document.sections for block in section.blocks] == [("b",), (), ()]
+
+
+def test_marks_in_a_table_are_what_their_images_say() -> None:
+    mark = '<img src="check.png" alt="X" title="yes">'
+    document = parse(
+        f"<h1>Keywords</h1><table><tr><th>keyword</th><th>frontend</th><th>backend</th><th>listen</th></tr>"
+        f'<tr><td>acl</td><td>{mark}</td><td>yes<br><img alt="yes" title="yes"></td><td><img alt="" src="b.png"></td></tr>'
+        f'<tr><td>log</td><td><img alt="no"></td><td><img alt="*"></td><td><img alt="only in named ones"></td></tr></table>'
+    )
+    assert [block.text for block in document.sections[-1].blocks][1:] == [
+        "| acl | yes | yes |  |",
+        "| log | no |  | [only in named ones] |",
+    ]
+
+
+def test_a_short_image_text_counts_where_nothing_else_stands_for_it() -> None:
+    document = parse('<p><img alt="OK"></p><p><img alt="new"> A function. <img alt="A figure"> <img alt="a.png"></p>')
+    assert text_of(document) == "OK\n\nA function. [A figure]"

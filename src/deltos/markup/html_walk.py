@@ -28,6 +28,7 @@ _BREAK = "\x1e"  # a <br>, until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
 _NOT_LANGUAGES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
+_LONGEST_MARK = 3  # an image with a shorter text in its place may be a bullet: `*`, `new`
 _DEEPEST = 200  # nesting beyond this is flattened to its text: a page must not exhaust the stack
 
 
@@ -42,6 +43,7 @@ class HtmlWalker:
         self._list_depth = 0
         self._definition_depth = 0
         self._flat = 0
+        self._cell_depth = 0
         self._depth = 0
         self._handlers: dict[str, Callable[[LexborNode, dict[str, str | None]], None]] = {
             "pre": self._pre,
@@ -168,10 +170,19 @@ class HtmlWalker:
     def _line_break(self, _node: LexborNode, _attributes: dict[str, str | None]) -> None:
         self._inline.append(_BREAK)
 
-    def _image(self, _node: LexborNode, attributes: dict[str, str | None]) -> None:
-        alt = (attributes.get("alt") or "").strip()
-        if len(alt) > 3 and not re.fullmatch(r"[\w./-]+\.\w{3,4}", alt):
-            self._inline.append(f" [{alt}] ")
+    def _image(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+        alt, title = ((attributes.get(name) or "").strip() for name in ("alt", "title"))
+        label = title if len(alt) <= _LONGEST_MARK and title else alt
+        if not re.search(r"\w", label) or re.fullmatch(r"[\w./-]+\.\w{3,4}", label):
+            return
+        if len(alt) > _LONGEST_MARK:
+            self._inline.append(f" [{label}] ")
+        elif self._stands_for_a_word(node) and label not in "".join(self._inline).split():
+            self._inline.append(f" {label} ")
+
+    def _stands_for_a_word(self, node: LexborNode) -> bool:
+        """Whether an image is a mark in a table, or all that its element shows."""
+        return self._cell_depth > 0 or (node.parent is not None and not node.parent.text().strip())
 
     def _math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._inline.append(attributes.get("alttext") or node.text(separator=" "))
@@ -221,7 +232,9 @@ class HtmlWalker:
             if cell.tag in ("td", "th") and not is_chrome(cell.attributes):
                 if identifier := cell.id:
                     self._outline.anchor(identifier)
+                self._cell_depth += 1
                 cells.append(self._capture(cell).replace("|", "\\|"))
+                self._cell_depth -= 1
                 is_header = is_header and cell.tag == "th"
         if not any(cells):
             return
