@@ -305,3 +305,21 @@ def test_marks_in_a_table_are_what_their_images_say() -> None:
 def test_a_short_image_text_counts_where_nothing_else_stands_for_it() -> None:
     document = parse('<p><img alt="OK"></p><p><img alt="new"> A function. <img alt="A figure"> <img alt="a.png"></p>')
     assert text_of(document) == "OK\n\nA function. [A figure]"
+
+
+MENU = (
+    '<span class="dropdown"><a href="#x">maxconn<span class="caret"></span></a><ul class="dropdown-menu">'
+    '<li class="dropdown-header">This keyword is in :</li><li><a href="#y">Bind options</a></li></ul></span>'
+)
+
+
+def test_drop_down_menus_are_no_text() -> None:
+    document = parse(f"<h1>Keywords</h1><div>See also : {MENU} and backlog.</div><pre>No further {MENU} rules.</pre>")
+    assert text_of(document) == "See also : maxconn and backlog.\n\n```\nNo further maxconn rules.\n```"
+
+
+def test_items_inside_other_elements_are_not_glued_to_what_stands_before() -> None:
+    document = parse("<h1>T</h1><div>one<ul><li>two</li><li>three</li></ul>four</div><p><code>a<br>b</code></p>")
+    assert text_of(document) == "one\n\n- two\n- three\n\nfour\n\n`a b`"
+    listed = parse("<h1>T</h1><pre>one<ul><li>two</li><li>three</li></ul>four</pre>")
+    assert text_of(listed) == "```\none\ntwo\nthree\nfour\n```"

@@ -30,7 +30,7 @@ _DROPPED_CLASSES = frozenset(
     linenos gutter lineno linenumber hljs-ln-numbers line-numbers-rows copybtn copy-button cookie-banner feedback
     helpful version-switcher picker-header search-box searchbox announcement last-updated theme-last-updated
     contributors navbar topnav bottomnav site-footer site-header newsletter share-buttons mw-editsection noprint ad
-    ads advert""".split()
+    ads advert dropdown-menu""".split()
 )
 _DROPPED_IDS = frozenset("toc toc_sub column2 alt-docs footer footer-text navbar sidebar breadcrumbs searchbox".split())
 _DROPPED_ROLES = frozenset("navigation search banner contentinfo toolbar menu menubar dialog alertdialog".split())

@@ -23,6 +23,8 @@ _INLINE = frozenset(
     "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
 )
 _LINES = frozenset("div p li ul ol dl dt dd tr h1 h2 h3 h4 h5 h6 blockquote".split())  # of a preformatted block
+_PARTED = "br, li, p, div"
+_NOT_OF_PREFORMATTED = "button, input, .linenos, .lineno, .gutter, .dropdown-menu, [role=menu], [aria-hidden=true]"
 _CODE = frozenset("code kbd samp tt".split())
 _BREAK = "\x1e"  # a <br>, until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
@@ -134,7 +136,7 @@ class HtmlWalker:
         return text
 
     def _pre(self, node: LexborNode, _attributes: dict[str, str | None]) -> None:
-        for boilerplate in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
+        for boilerplate in node.css(_NOT_OF_PREFORMATTED):
             boilerplate.decompose()
         parts = node.css("code") if len(node.css("code")) > 1 else [node]
         texts = [_preformatted(part) for part in parts]
@@ -156,7 +158,7 @@ class HtmlWalker:
                     self._outline.block(fenced(piece.strip("\n").rstrip(), language), "code")
 
     def _inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
-        text = node.text()
+        text = node.text() if node.css_first(_PARTED) is None else collapse(_preformatted(node)[0])
         self._inline.append(f"`{text}`" if text.strip() and "`" not in text and not self._flat else text)
         if node.css_first("a, [id]") is not None:
             self._note_inner(node)
