@@ -29,6 +29,7 @@ _CAMEL_OR_SNAKE = r"[a-z0-9][A-Z]|\w_\w"
 CODE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\w\(\)")
 SYMBOL_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\(\)$|[A-Z]{{2}}[a-z]|^_")
 _DOCUMENTED_SIGNS = re.compile(r"[_.(:]|[a-z][A-Z]")
+_WORD = re.compile(r"\w++")
 _CAPITALISED = re.compile(r"\b[A-Z]\w++")
 _FEW_WORDS = 2
 _DISTINCTIVE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|[A-Za-z]\d")
@@ -98,6 +99,12 @@ def capitalised_words(question: str) -> frozenset[str]:
     is_sentence = len(question.split()) > _FEW_WORDS
     found = list(_CAPITALISED.finditer(question))
     return frozenset(each[0] for each in found if not (is_sentence and _begins_sentence(question[: each.start()])))
+
+
+def words_as_names(question: str) -> frozenset[str]:
+    """Words that could be names as they are spelled: those with a capital, and the only word of a question."""
+    only = _WORD.findall(question) if len(question.split()) == 1 else []
+    return capitalised_words(question).union(only)
 
 
 def _begins_sentence(before: str) -> bool:

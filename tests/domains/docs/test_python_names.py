@@ -80,3 +80,19 @@ def test_names_that_a_private_module_takes_whole_keep_their_way_to_the_public(de
     install(desk.root, files, name="trip", version="1")
     desk.add("pypi:trip")
     assert desk.cited("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
+
+
+def test_of_several_names_the_nearest_is_the_one_that_is_documented(desk: Desk) -> None:
+    files = {
+        "sql/__init__.py": "from .parts.expression import select as select\n",
+        "sql/future/__init__.py": "from ..parts._made import select as select\n",
+        "sql/parts/__init__.py": "",
+        "sql/parts/expression.py": "from ._made import select as select\n",
+        "sql/parts/_made.py": 'def select(*what):\n    """Chooses wombats."""\n',
+        "sql/tools/__init__.py": "from ..engine import Engine\n",
+        "sql/engine.py": 'class Engine:\n    """Runs quokkas."""\n',
+    }
+    install(desk.root, files, name="sql", version="1")
+    desk.add("pypi:sql")
+    assert desk.cited("chooses wombats") == ["pypi:sql@1/sql/parts/_made.py#sql.select"]
+    assert desk.cited("runs quokkas") == ["pypi:sql@1/sql/engine.py#sql.engine.Engine"]

@@ -12,7 +12,7 @@ from deltos.errors import SourceError
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
 _LONGEST_CHAIN = 4  # private packages that a re-exported name passes through
@@ -46,7 +46,7 @@ class DocumentedModule:
     @property
     def title(self) -> str:
         """The name under which users import from it."""
-        return self.name if self.is_public else next(iter(self.exports.values())).rpartition(".")[0]
+        return self.name if self.is_public else min(self.exports.values(), key=_distance).rpartition(".")[0]
 
 
 def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
@@ -56,11 +56,7 @@ def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]
     """
     every = set(files)
     sources = {name: path for path in sources_first(every) if (name := module_name(path))}
-    exports: dict[str, dict[str, str]] = {}
-    for package, names in taken.items():
-        if _is_public(package):
-            for origin, name, public, _ in names:
-                exports.setdefault(origin, {}).setdefault(name, public)
+    exports = _nearest_names({package: names for package, names in taken.items() if _is_public(package)}, sources)
     _pass_on(exports, {package: names for package, names in taken.items() if not _is_public(package)})
     found = []
     for name, path in sorted(sources.items()):
@@ -71,6 +67,23 @@ def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]
             elsewhere = frozenset(each.name for each in taken_here if each.origin in sources)
             found.append(DocumentedModule(path, name, _is_public(name), known_as, stub, elsewhere))
     return found
+
+
+def _nearest_names(public: Mapping[str, Sequence[Reexport]], sources: Container[str]) -> dict[str, dict[str, str]]:
+    """By module and name in it, the nearest of the names under which public modules pass it on; none where the module
+    itself is as near: `sqlalchemy.select`, not `sqlalchemy.sql.expression.select`."""
+    passed_on = [(f"{each.origin}.{each.name}", each.public) for names in public.values() for each in names]
+    nearest: dict[str, str] = {}
+    for _ in range(_LONGEST_CHAIN):
+        for own, known_as in passed_on:
+            choices = (known_as, nearest.get(known_as, known_as), nearest.get(own, known_as))
+            nearest[own] = min(choices, key=_distance)
+    exports: dict[str, dict[str, str]] = {}
+    for own, known_as in nearest.items():
+        origin, _, name = own.rpartition(".")
+        if not _is_public(origin) or origin not in sources or known_as.count(".") < own.count("."):
+            exports.setdefault(origin, {})[name] = known_as
+    return exports
 
 
 def sources_first(files: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from deltos.text.identifiers import capitalised_words, names_in_question
+from deltos.text.identifiers import names_in_question, words_as_names
 from deltos.text.rarity import idf
 from deltos.text.stop_words import INTERROGATIVES
 from deltos.text.words import plain_words, shared_words
@@ -28,8 +28,9 @@ class WeightedQuery:
     weights: Mapping[str, float]
     neighbours: tuple[tuple[str, str], ...]
     identifiers: frozenset[str]
-    capitalised: frozenset[str]  # words that could be names of classes: `Depends`
+    as_names: frozenset[str]  # words that could be names as they are spelled: `Depends`
     plain: frozenset[str]
+    is_one_word: bool
     total: float  # the weight of all words together
     unknown: float = 0.0  # the weight of words that nothing has
     as_sentence: float = 0.0  # 0 for a few words, as an index has them, 1 for a sentence
@@ -42,8 +43,9 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
         weights=weights,
         neighbours=tuple(pairwise(terms)),
         identifiers=names_in_question(query),
-        capitalised=capitalised_words(query),
+        as_names=words_as_names(query),
         plain=frozenset(word.lower() for word in plain_words(query)),
+        is_one_word=len(query.split()) == 1,
         total=sum(weights.values()) or 1.0,
         unknown=idf(0, chunks) * sum(term not in frequencies for term in terms),
         as_sentence=_as_sentence(len(query.split())),

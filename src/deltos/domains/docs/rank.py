@@ -38,6 +38,7 @@ _BEHIND = {
     Trait.ERROR: 1.5,
     Trait.BARE: 1.0,
 }
+_NAMED_ALONE = 3.0
 _ABOUT_ERRORS = frozenset("error except exception rais throw catch caught fail failur".split())
 # Release notes tell of everything once, indexes name everything: both match what they do not explain.
 _SECONDARY = re.compile(
@@ -125,7 +126,12 @@ def order(
     known = known_share(asked, candidates)
     cosines = similarities.cosines if similarities else [None] * len(candidates)
     ranked = [
-        _ranked(ranker, candidate, row, _Evidence(known, cosine, asked.as_sentence, behind(asked, candidate)))
+        _ranked(
+            ranker,
+            candidate,
+            row,
+            _Evidence(known, cosine, asked.as_sentence, behind(asked, candidate) - ahead(asked, candidate)),
+        )
         for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
     ]
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
@@ -168,11 +174,18 @@ def behind(asked: WeightedQuery, candidate: CandidateChunk) -> float:
     return sum(_BEHIND[trait] for trait in traits)
 
 
+def ahead(asked: WeightedQuery, candidate: CandidateChunk) -> float:
+    """How far a definition stands ahead that is all that is asked for: what is imported before members of that."""
+    if not asked.is_one_word or not candidate.is_definition or not _names_exactly(asked, candidate):
+        return 0.0
+    return _NAMED_ALONE / max(1, min(name.count(".") for name in candidate.anchors.split()))
+
+
 def asks_for_name(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
     """Whether a definition is asked for by its name, as it is written or as its words."""
     if _names_exactly(asked, candidate):
         return True
-    if asked.identifiers or asked.capitalised:
+    if asked.identifiers or any(word[0].isupper() for word in asked.as_names):
         return False
     return asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
@@ -315,12 +328,12 @@ def _phrases(asked: WeightedQuery, body_words: str) -> float:
 
 def _names_exactly(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
     """Whether the question has a candidate's name: as only code is written, or a word that is spelled as it is."""
-    if not asked.identifiers and not (asked.capitalised and candidate.is_definition):
+    if not asked.identifiers and not (asked.as_names and candidate.is_definition):
         return False
     for name in candidate.anchors.split():
         last = name.rpartition(".")[2]
         if name.lower() in asked.identifiers or last.lower() in asked.identifiers:
             return True
-        if candidate.is_definition and last in asked.capitalised:
+        if candidate.is_definition and last in asked.as_names:
             return True
     return False
