@@ -48,6 +48,24 @@ def test_a_heading_without_text_goes_with_what_stands_under_it() -> None:
     assert (chunk.path, chunk.anchors) == (("Page", "One"), ("one", "top"))
 
 
+def test_no_chunk_is_without_text_and_the_next_takes_the_anchors() -> None:
+    empty, fences = section("Gone"), section("Fences", "```python\n\n```", kind="code")
+    found = chunks(empty, section("One", LONG), fences, section("Two", LONG), section("Last"))
+    assert [(chunk.path[-1], chunk.anchors) for chunk in found] == [
+        ("One", ("one", "gone")),
+        ("Two", ("two", "last", "fences")),
+    ]
+    assert chunks(empty, fences) == []
+
+
+def test_of_an_entry_that_nobody_describes_its_signature_is_the_text() -> None:
+    one, two = section("open(path)", is_definition=True), section("close(file)", LONG, is_definition=True)
+    assert [(chunk.path[-1], chunk.text) for chunk in chunks(one, two)] == [
+        ("open(path)", "open(path)"),
+        ("close(file)", LONG),
+    ]
+
+
 def test_the_page_title_begins_the_breadcrumb_once() -> None:
     (chunk,) = chunks(Section(("Other",), (), (Block("x"),)), title="Page")
     assert chunk.path == ("Page", "Other")
@@ -151,8 +169,11 @@ def test_no_text_and_no_anchor_is_lost(shape: list[tuple[str, list[int]]]) -> No
         for n, (heading, sizes) in enumerate(shape)
     )
     found = chunks(*sections)
+    assert all(chunk.text for chunk in found)
     anchors = {anchor for chunk in found for anchor in chunk.anchors}
-    assert anchors == {name for s in sections for name in (*s.anchors, *(a for b in s.blocks for a in b.anchors))}
+    assert not found or anchors == {
+        name for s in sections for name in (*s.anchors, *(a for b in s.blocks for a in b.anchors))
+    }
     words = " ".join(chunk.text for chunk in found).split()
     for s in sections:
         for block in s.blocks:

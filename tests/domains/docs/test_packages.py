@@ -564,9 +564,21 @@ def test_exports_of_more_patterns_than_are_followed_are_named(desk: Desk) -> Non
     assert defined(desk, "first") == ["first"]
 
 
+def test_a_module_without_a_word_is_no_passage(desk: Desk) -> None:
+    run = "def run():\n    'Runs a wombat.'\n"
+    install(desk.root, {"web_kit/__init__.py": "", "web_kit/results.py": "", "web_kit/jobs.py": run})
+    status = desk.add("pypi:web-kit", name="kit")
+    assert [(each.reason, each.count) for each in status.skipped] == [("nothing documented in it", 2)]
+    assert all(passage.text.strip() for passage in desk.search("web kit results jobs"))
+    (first, *_) = desk.search("web_kit.jobs")
+    assert {"web_kit.jobs", "web_kit.jobs.run"} <= set(first.anchors)
+
+
 def test_documents_in_hidden_folders_of_a_package_are_left_out_and_counted(desk: Desk) -> None:
     hidden = {"web_kit/.agents/skills/web/SKILL.md": "# Skill\n\nAlways use wombats.", "web_kit/.x/notes.txt": "wombat"}
-    install(desk.root, {"web_kit/__init__.py": "", "web_kit/guide.md": "# Guide\n\nA wombat guide.", **hidden})
+    install(
+        desk.root, {"web_kit/__init__.py": "'''Kit.'''", "web_kit/guide.md": "# Guide\n\nA wombat guide.", **hidden}
+    )
     files = {
         "README.md": "# Kit\n\nAbout wombats.",
         ".agents/SKILL.md": "Always use wombats.",

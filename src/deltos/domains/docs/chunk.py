@@ -26,6 +26,8 @@ _LARGEST_CODE_TOKENS = 3_000  # a code block is cut only beyond this: half an ex
 _HEAD_SHARE = 4  # a head that takes more of a chunk is not repeated
 _LONGEST_FENCE_CHARACTERS = 500  # its two lines stand in every part
 JOINED_HEADING = "### "  # before the heading of an entry that shares a chunk with the one before
+_EMPTY_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
+_NAME = re.compile(r"[\w.:#/-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 
@@ -48,9 +50,36 @@ class DocsChunk:
 def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
 ) -> list[DocsChunk]:
-    """The chunks of a page in reading order; every anchor of the page is in at least one of them."""
+    """The chunks of a page in reading order, all with text; every anchor of the page is in at least one of them."""
     pieces = [piece for section in document.sections for piece in _split(document.title, section, max_tokens)]
-    return list(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
+    return _with_text(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
+
+
+def has_text(text: str) -> bool:
+    """Whether a passage says anything: fences alone do not."""
+    return any(_EMPTY_LINE.fullmatch(line.strip()) is None for line in text.split("\n"))
+
+
+def _with_text(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
+    """Chunks without those that have no text: the next takes their anchors, at the end of a page the last one."""
+    kept: list[DocsChunk] = []
+    waiting: list[str] = []
+    for chunk in chunks:
+        if has_text(chunk.text):
+            kept.append(_with_anchors(chunk, waiting))
+            waiting = []
+        elif chunk.is_definition and chunk.path and not _NAME.fullmatch(chunk.path[-1]):
+            kept.append(replace(_with_anchors(chunk, waiting), text=chunk.path[-1]))  # a signature says something
+            waiting = []
+        else:
+            waiting += chunk.anchors
+    if kept:
+        kept[-1] = _with_anchors(kept[-1], waiting)
+    return kept
+
+
+def _with_anchors(chunk: DocsChunk, more: Iterable[str]) -> DocsChunk:
+    return replace(chunk, anchors=tuple(dict.fromkeys((*chunk.anchors, *more))))
 
 
 def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]:

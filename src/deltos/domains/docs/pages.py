@@ -63,7 +63,6 @@ def text_of(document: Document, links: Iterable[Link] = ()) -> PageText:
                 SECTION_SEPARATOR.join(chunk.path), chunk.anchors, chunk.is_definition, chunk.text, int(chunk.traits)
             )
             for chunk in chunk_document(document)
-            if chunk.text or chunk.path
         ),
         tuple((link.url, link.text) for link in links if link.text),
     )

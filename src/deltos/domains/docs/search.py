@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from deltos.domains.docs.absent import absent_names, absent_words
-from deltos.domains.docs.chunk import JOINED_HEADING
+from deltos.domains.docs.chunk import JOINED_HEADING, has_text
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
@@ -231,7 +231,7 @@ class DocsSearch:
 
     def _documentation(self, question: DocsRequest, found: Candidates, best: Sequence[RankedChunk]) -> list[Passage]:
         ranked = {each.candidate.chunk_id: each for each in best}
-        shown = self._store.chunks(list(ranked))
+        shown = [chunk for chunk in self._store.chunks(list(ranked)) if has_text(chunk.text)]  # as older indexes have
         wanted = set(documentation_question(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
