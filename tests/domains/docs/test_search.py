@@ -25,7 +25,7 @@ from deltos.store.documents import CandidateChunk
 from deltos.text.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from deltos.embed.protocol import Embedder
     from tests.domains.docs.conftest import Desk
@@ -293,6 +293,32 @@ def test_apis_take_turns_when_they_are_clearly_meant_and_come_last_otherwise(des
     meant, vague = replace(first, text="meant", is_clear=True), replace(first, text="vague")
     merged = merge([first, second], [meant, vague, first])
     assert [passage.text for passage in merged] == ["meant", first.text, second.text, "vague"]
+
+
+def test_where_a_question_names_an_api_its_parts_come_first_and_then_what_likely_answers(desk: Desk) -> None:
+    write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
+    first, _ = desk.search("quokka")
+    fair, weak = (replace(first, text=f"{chance}", confidence=chance) for chance in (0.6, 0.4))
+    parts = [replace(first, text=f"part {place}", confidence=0.2, source="zoo") for place in range(5)]
+
+    def texts(*, is_api_named: bool = False, named_sources: Collection[str] = ()) -> list[str]:
+        merged = merge([weak, fair], parts, is_api_named=is_api_named, named_sources=named_sources)
+        return [passage.text for passage in merged]
+
+    assert texts(is_api_named=True) == ["part 0", "part 1", "part 2", "0.6", "part 3", "part 4"]
+    assert texts() == ["0.4", "0.6", *(f"part {place}" for place in range(5))]
+    both = texts(is_api_named=True, named_sources={first.source})
+    assert both[:5] == ["part 0", "0.4", "part 1", "0.6", "part 2"]
+    assert merge([weak, fair], [], is_api_named=True) == [weak, fair]
+
+
+def test_what_hardly_answers_does_not_take_turns_with_what_is_clearly_meant(desk: Desk) -> None:
+    write(desk, a="# A\n\nquokka one")
+    (first,) = desk.search("quokka")
+    fair, weak = replace(first, text="fair", confidence=0.9), replace(first, text="weak", confidence=0.1)
+    clear = [replace(first, text=f"clear {place}", is_clear=True) for place in range(3)]
+    texts = [passage.text for passage in merge([weak, fair], clear)]
+    assert texts == ["clear 0", "fair", "clear 1", "clear 2", "weak"]
 
 
 def test_features_say_what_speaks_for_a_candidate() -> None:

@@ -19,10 +19,10 @@ from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable, NotFound
 from deltos.model import BEHIND_NOTE, WEAK_API_CONFIDENCE, WEAK_NOTE
 from deltos.text.english import in_english, own_words_count, telling_words
-from deltos.text.words import asked_words, documentation_question, shared_words
+from deltos.text.words import asked_words, documentation_question, shared_words, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import ApiCatalog
@@ -42,6 +42,10 @@ LOOKED_THROUGH_CHUNKS = (1_000, 4_000, 20_000)
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
 COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
 COUNTED_CANDIDATES = 100
+# From here on a passage is worth reading beside an API that is meant: of those that have nothing to do with a question
+# that names an API, nine of ten are below (benchmarks/RESULTS.md).
+FAIR_CONFIDENCE = 0.5
+_OF_NAMED_API = 3  # parts of an API that the question names, however unlikely
 # Below, the best passage rarely answers (benchmarks/docs_confidence.py).
 WEAK_CHANCE = 0.3
 # Passages that are read by the model and looked at to tell how many of some sources are; with more, it is estimated.
@@ -135,6 +139,7 @@ class DocsSearch:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
         asked = self._sources(question)
+        named = self._apis_named(question)
         reading = self._library.unread() if question.with_apis and not asked else []  # they may bring APIs
         freshness = [*self._library.freshen(asked or reading)]
         try:
@@ -151,11 +156,16 @@ class DocsSearch:
                 raise no_such_version("any source", question.version, self._library.sources(), self._apis.versions())
             ranked = _ordered(found)[:COUNTED_CANDIDATES]
             documentation = self._documentation(question, found, ranked)
-            every = merge(documentation, descriptions)
+            every = merge(
+                documentation,
+                descriptions,
+                is_api_named=bool(named),
+                named_sources=self._sources_named(question) if named else frozenset(),
+            )
             passages = self._with_what_follows(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources))))
+            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named))))
             chance = _chance_of(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
             is_weak = chance < WEAK_CHANCE and confidence < WEAK_API_CONFIDENCE
@@ -177,14 +187,16 @@ class DocsSearch:
     def _names(self, source_ids: Collection[str]) -> tuple[str, ...]:
         return tuple(source.name for source in self._library.sources() if source.id in source_ids)
 
-    def _note(self, question: DocsRequest, found: Candidates, sources: Sequence[SourceRow]) -> str:
+    def _note(
+        self, question: DocsRequest, found: Candidates, sources: Sequence[SourceRow], named: Sequence[str]
+    ) -> str:
         """Why less may have been found than there is, and which versions were searched."""
         is_behind = self._apis.is_behind and bool(self.apis_of(question))
         behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
         versions = _versions_note(sources) if question.source else ""
         is_by_words_alone = found.similarities is None and bool(found.note)  # which the note says
         reading = "" if is_by_words_alone else self._reading_note([source.id for source in sources])
-        return " ".join(filter(None, (found.note, reading, behind, self._naming_note(question), versions)))
+        return " ".join(filter(None, (found.note, reading, behind, _naming_note(named), versions)))
 
     def _reading_note(self, source_ids: Collection[str]) -> str:
         """That most passages of some sources wait to be read by meaning, with how many are."""
@@ -202,18 +214,17 @@ class DocsSearch:
             " their words: ask again later."
         )
 
-    def _naming_note(self, question: DocsRequest) -> str:
-        """That other APIs were not asked, where the question names one."""
+    def _apis_named(self, question: DocsRequest) -> tuple[str, ...]:
+        """The APIs that a question over all of them names."""
         if not question.with_apis or question.api_name or question.source:
-            return ""
-        named = self._apis.named_in(question.query)
-        if not named:
-            return ""
-        more = " …" if len(named) > _NAMES_SHOWN else ""
-        return (
-            f"Of APIs only {', '.join(named[:_NAMES_SHOWN])}{more} {'was' if len(named) == 1 else 'were'} asked, "
-            "as the question names it (api_name=NAME asks another)."
-        )
+            return ()
+        return self._apis.named_in(question.query)
+
+    def _sources_named(self, question: DocsRequest) -> frozenset[str]:
+        """The names of the sources that a question names."""
+        asked = f" {' '.join(tokens(question.query))} "
+        names = (source.name for source in self._library.sources() if source.id not in question.without)
+        return frozenset(name for name in names if f" {' '.join(tokens(name))} " in asked)
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """The sources that the question is about; a name or version that does not exist is an error that says so."""
@@ -448,16 +459,52 @@ def _versions_note(sources: Sequence[SourceRow]) -> str:
     return f"{sources[0].name} has versions {', '.join(versions)}: version={versions[0]} (or {LATEST}) asks one."
 
 
-def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> list[Passage]:
-    """Both ranked lists as one, no text twice: in turns while APIs are clearly meant, then documentation first."""
+def merge(
+    documentation: Sequence[Passage],
+    descriptions: Sequence[Passage],
+    *,
+    is_api_named: bool = False,
+    named_sources: Collection[str] = (),
+) -> list[Passage]:
+    """Both ranked lists as one, no text twice.
+
+    Where the question names an API, its parts come first, in turns with sources that are named as well; then passages
+    of other documentation that likely answer. Elsewhere what is clearly meant of APIs and such passages take turns, and
+    the other documentation comes before what is left of APIs.
+    """
     # Scores of the two lists are not comparable; whether a unit is clearly meant was decided by its own threshold.
-    clear = [passage for passage in descriptions if passage.is_clear]
-    in_turns = chain.from_iterable(zip_longest(clear, documentation))
+    fair = [passage for passage in documentation if passage.confidence >= FAIR_CONFIDENCE]
+    lists: tuple[Iterable[Passage], ...]
+    if is_api_named and descriptions:
+        likely = [each for place, each in enumerate(descriptions) if place < _OF_NAMED_API or not _is_unlikely(each)]
+        beside = [passage for passage in documentation if passage.source in named_sources]
+        lists = (_in_turns(likely, beside), fair, descriptions)
+    else:
+        clear = [passage for passage in descriptions if passage.is_clear]
+        lists = (_in_turns(clear, fair if clear else ()), documentation, descriptions)
     merged: dict[str, Passage] = {}
-    for passage in chain(in_turns, descriptions):
-        if passage is not None:
-            merged.setdefault(passage.text, passage)
+    for passage in chain.from_iterable(lists):
+        merged.setdefault(passage.text, passage)
     return list(merged.values())
+
+
+def _in_turns(one: Sequence[Passage], other: Sequence[Passage]) -> Iterator[Passage]:
+    return (passage for pair in zip_longest(one, other) for passage in pair if passage is not None)
+
+
+def _naming_note(named: Sequence[str]) -> str:
+    """That other APIs were not asked, where the question names some."""
+    if not named:
+        return ""
+    more = " …" if len(named) > _NAMES_SHOWN else ""
+    return (
+        f"Of APIs only {', '.join(named[:_NAMES_SHOWN])}{more} {'was' if len(named) == 1 else 'were'} asked, "
+        "as the question names it (api_name=NAME asks another)."
+    )
+
+
+def _is_unlikely(part: Passage) -> bool:
+    return part.confidence < WEAK_API_CONFIDENCE
 
 
 def _only_declares(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
