@@ -121,6 +121,11 @@ def test_a_directory_narrows_to_the_projects_that_have_it_or_to_the_one_it_names
         shop.desk.call("search_code", query="cart", project_id="shop", directory="missing")
 
 
+def test_uses_are_said_to_be_of_the_one_project_in_which_they_were_counted(shop: Shop) -> None:
+    told = shop.desk.call("search_code", query="Cart", project_id="shop").text
+    assert "Cart in lib alone: used in " in told
+
+
 def test_one_project_is_answered_as_ever(shop: Shop) -> None:
     data = shop.desk.data("search_code", query="checkout")
     assert "repository" not in data["results"][0]

@@ -209,7 +209,7 @@ class _CodeTools:
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
         first = answer.hits[0] if answer.hits else None
         if first is not None and ready[first.repository].store.facts().is_complete:
-            answer = self._with_graph(ready[first.repository], answer)
+            answer = self._with_graph(ready[first.repository], answer, of=first.repository)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
             query=call.text("query"),
@@ -222,8 +222,9 @@ class _CodeTools:
             roots={name: index.project.root for name, index in ready.items()},
         )
 
-    def _with_graph(self, index: ProjectIndex, answer: CodeAnswer) -> CodeAnswer:
-        """The answer to a name, with how much its definition is used, or what an import gives the name to."""
+    def _with_graph(self, index: ProjectIndex, answer: CodeAnswer, *, of: str = "") -> CodeAnswer:
+        """The answer to a name, with how much its definition is used, or what an import gives the name to; `of` names
+        the one project of several in which that was counted."""
         first = answer.hits[0] if answer.hits else None
         is_name = answer.query.kind == "symbol"
         if is_name and (alias := self._alias(index, answer.query.text)):
@@ -231,7 +232,8 @@ class _CodeTools:
         if first is None or not answer.is_definition or not first.head_line:
             return answer
         used = self._uses(index, first.path, first.head_line)
-        return answer.with_notes((f"{first.symbol}: {used}",)) if used else answer
+        within = f" in {of} alone" if of else ""
+        return answer.with_notes((f"{first.symbol}{within}: {used}",)) if used else answer
 
     def set_working_directory(self, call: Call) -> Answer:
         """Check the folder, or the folders of a workspace, then remember them for the session."""
