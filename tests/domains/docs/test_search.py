@@ -319,6 +319,8 @@ def test_what_hardly_answers_does_not_take_turns_with_what_is_clearly_meant(desk
     clear = [replace(first, text=f"clear {place}", is_clear=True) for place in range(3)]
     texts = [passage.text for passage in merge([weak, fair], clear)]
     assert texts == ["clear 0", "fair", "clear 1", "clear 2", "weak"]
+    merged = merge([weak, fair], clear, named_sources={first.source})
+    assert [passage.text for passage in merged] == ["fair", "clear 0", "clear 1", "clear 2", "weak"]
 
 
 def test_features_say_what_speaks_for_a_candidate() -> None:

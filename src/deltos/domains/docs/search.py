@@ -160,7 +160,7 @@ class DocsSearch:
                 documentation,
                 descriptions,
                 is_api_named=bool(named),
-                named_sources=self._sources_named(question) if named else frozenset(),
+                named_sources=self._sources_named(question) if descriptions else frozenset(),
             )
             passages = self._with_what_follows(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
@@ -470,7 +470,7 @@ def merge(
 
     Where the question names an API, its parts come first, in turns with sources that are named as well; then passages
     of other documentation that likely answer. Elsewhere what is clearly meant of APIs and such passages take turns, and
-    the other documentation comes before what is left of APIs.
+    the other documentation comes before what is left of APIs; a source that the question names begins.
     """
     # Scores of the two lists are not comparable; whether a unit is clearly meant was decided by its own threshold.
     fair = [passage for passage in documentation if passage.confidence >= FAIR_CONFIDENCE]
@@ -481,7 +481,9 @@ def merge(
         lists = (_in_turns(likely, beside), fair, descriptions)
     else:
         clear = [passage for passage in descriptions if passage.is_clear]
-        lists = (_in_turns(clear, fair if clear else ()), documentation, descriptions)
+        meant = [passage for passage in fair if passage.source in named_sources]
+        in_turns = _in_turns(meant, clear) if meant else _in_turns(clear, fair if clear else ())
+        lists = (in_turns, documentation, descriptions)
     merged: dict[str, Passage] = {}
     for passage in chain.from_iterable(lists):
         merged.setdefault(passage.text, passage)
