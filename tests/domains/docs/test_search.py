@@ -331,7 +331,7 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     assert [tuple(stored[which]) for which in WEIGHTS] == [DocsFeatures._fields] * 2
     assert (found.exact_name, found.source_named, found.page, found.secondary) == (1.0, 1.0, 0.5, 0.0)
     assert found.heading_answered == 0.5
-    news = replace(CANDIDATE, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
+    news = replace(CANDIDATE, page_id=2, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
     assert features(asked, news, 0.0).secondary == 1.0
     ranker = ranker_for(asked)
     assert ranker.score(found) > ranker.score(features(asked, news, 0.0))
@@ -353,6 +353,24 @@ def test_the_section_that_answers_leads_before_the_opening_of_its_page() -> None
     assert [each.score for each in three] == sorted((each.score for each in three), reverse=True)
     worse = replace(section, heading_words="", body_words="", trail_words="", anchor_words="", link_words="")
     assert [each.candidate.chunk_id for each in order(asked, [worse, opening], {1: 1.0})] == [1, 2]
+
+
+def test_of_a_definition_that_is_asked_for_by_its_name_the_part_with_its_head_leads() -> None:
+    head = replace(CANDIDATE, chunk_id=1, position=4, body_words="def path flag " + "mode " * 200)
+    part = replace(CANDIDATE, chunk_id=2, position=5, body_words="os open osopen file descriptor")
+    other = replace(part, chunk_id=3, position=6, section="Files > os.openpty", anchors="os.openpty")
+
+    def ordered(query: str, *terms: str) -> list[int]:
+        asked = parse_query(query, terms, dict.fromkeys(terms, 5), 100)
+        ranked = order(asked, [other, part, head], {1: 1.0})
+        assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
+        return [each.candidate.chunk_id for each in ranked]
+
+    named = ordered("os.open", "os", "open")
+    assert named.index(1) < named.index(2)
+    assert sorted(named) == [1, 2, 3]
+    told = ordered("descriptor of os.open", "descriptor", "os", "open")
+    assert told.index(2) < told.index(1), "it asks for more than the name"
 
 
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:

@@ -135,7 +135,7 @@ def order(
         for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
     ]
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
-    return _section_before_opening(ranked, ranker)
+    return _head_before_parts(asked, _section_before_opening(ranked, ranker))
 
 
 def described(
@@ -188,6 +188,33 @@ def asks_for_name(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
     if asked.identifiers or any(word[0].isupper() for word in asked.as_names):
         return False
     return asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
+
+
+def _head_before_parts(asked: WeightedQuery, ranked: list[RankedChunk]) -> list[RankedChunk]:
+    """Of a definition that is in several parts, and all that is asked for, the first leads: it has the signature."""
+    heads: dict[tuple[int, str], RankedChunk] = {}
+    for each in ranked:
+        part = (each.candidate.page_id, each.candidate.section)
+        if part not in heads or each.candidate.position < heads[part].candidate.position:
+            heads[part] = each
+    ordered: list[RankedChunk] = []
+    led: set[int] = set()  # the heads that stand already
+    for each in ranked:
+        head = heads[each.candidate.page_id, each.candidate.section]
+        if head is not each and head.candidate.chunk_id not in led and _asks_only_for(asked, each.candidate):
+            ordered.append(head._replace(score=each.score))
+            led.add(head.candidate.chunk_id)
+        if each.candidate.chunk_id not in led:
+            ordered.append(each)
+            led.add(each.candidate.chunk_id)
+    return ordered
+
+
+def _asks_only_for(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
+    """Whether a question is no more than the name of a definition."""
+    fields = (candidate.heading_words, candidate.anchor_words, candidate.trail_words)
+    words = {word for field in fields for word in field.split()}
+    return candidate.is_definition and asked.weights.keys() <= words and asks_for_name(asked, candidate)
 
 
 def _section_before_opening(ranked: list[RankedChunk], ranker: LinearRanker) -> list[RankedChunk]:
