@@ -113,8 +113,54 @@ def test_a_method_is_shown_with_a_grpcurl_call(apis: Apis, add: Add) -> None:
     api = add(PROTO, file_name="orders.proto")
     assert (api.name, api.overview.version) == ("shop.orders.v1", "v1")
     shown = show_endpoints(apis.library, api.name, Filter(path="GetOrder"), page=1, token_budget=5_000).text
-    assert "name: string — The name." in shown
-    assert 'grpcurl -d \'{"name": "string"}\' $API_HOST:443 shop.orders.v1.Orders/GetOrder' in shown
+    assert "name*: string — The name." in shown
+    assert 'grpcurl -d \'{"name": "string"}\' orders.example:443 shop.orders.v1.Orders/GetOrder' in shown
+
+
+PUBLISHING = """
+syntax = "proto3";
+package pubs.v1;
+service Publisher {
+  rpc Publish(PublishRequest) returns (PublishResponse);
+  rpc Create(Subscription) returns (PublishResponse);
+}
+message PublishRequest {
+  // The topic.
+  string topic = 1 [(google.api.field_behavior) = REQUIRED];
+  repeated Message messages = 2 [(buf.validate.field).required = true];
+  Config config = 3;
+}
+message Message { Config config = 1; bytes data = 2; }
+message Subscription { Config push_config = 1; string name = 2; }
+message Config { string endpoint = 1; }
+message PublishResponse {}
+"""
+
+
+def test_fields_that_are_required_are_marked_and_sent_and_no_message_is_empty(apis: Apis, add: Add) -> None:
+    api = add(PUBLISHING, file_name="pubs.proto")
+    shown = show_endpoints(apis.library, api.name, Filter(path="Publisher/"), page=1, token_budget=5_000).text
+    assert "topic*: string — The topic." in shown
+    assert "messages*: array of" in shown
+    assert """-d '{"topic": "string", "messages": [{"data": "c3RyaW5n"}]}' $API_HOST:443""" in shown
+    assert """-d '{"name": "string"}' $API_HOST:443""" in shown
+
+
+def test_fields_that_proto2_requires_are_required() -> None:
+    text = 'syntax = "proto2";\nmessage A { required B b = 1; optional int32 c = 2; }\nmessage B {}'
+    required = {schema.name: schema.schema.get("required") for schema in read(text).schemas}
+    assert required == {"A": ["b"], "B": None}
+
+
+def test_what_is_required_is_described_in_the_first_result_of_a_large_message_too(apis: Apis, add: Add) -> None:
+    fields = "\n".join(
+        f"// {'Said of it at some length. ' * 4}\nstring field_{number} = {number + 2};" for number in range(40)
+    )
+    text = PUBLISHING.replace("Config config = 3;", fields).replace("= 1 [", "= 1 [(a) = 1, ")
+    add(text, file_name="pubs.proto")
+    first = apis.searcher.search("publish", types=["endpoint"], brief=True)[0]
+    assert "  topic*: string — The topic.\n" in first.text
+    assert len(first.text) <= 1_800
 
 
 def test_files_of_one_package_are_one_api_and_imports_lend_their_types(apis: Apis, tmp_path: Path) -> None:

@@ -23,7 +23,14 @@ _FIELDS_OF_ANSWER = 16
 _SIGNATURE_FIELDS = 14
 _MOST_PARAMETERS = 30
 # From generous to terse: the first that fits is shown.
-_BODIES = (Detail(2, 100, 40), Detail(2, 60, 40), Detail(1, 60, 30), Detail(1, 0, 20), Detail(1, 0, 8))
+_BODIES = (
+    Detail(2, 100, 40),
+    Detail(2, 60, 40),
+    Detail(1, 60, 30),
+    Detail(1, 60, 14, is_terse=True),
+    Detail(1, 0, 20),
+    Detail(1, 0, 8),
+)
 _READ_CHARACTERS = 4_000
 
 

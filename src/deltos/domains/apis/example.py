@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from deltos.domains.apis.graphql_call import graphql_document
 from deltos.domains.apis.refs import reference_name
-from deltos.domains.apis.sample import Sampler, kind_of_value, sample
+from deltos.domains.apis.sample import Sampler, kind_of_value
 from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
     if operation.webhook or overview.kind.startswith("AsyncAPI"):
         return ""
     if overview.kind.startswith("Protocol"):
-        message = _compact(sample(operation.bodies[0].schema, resolve) if operation.bodies else {})
-        return f"grpcurl -d {shlex.quote(message)} $API_HOST:443 {shlex.quote(operation.path)}"
+        sampler = Sampler(resolve, fills_empty=True)  # a list of messages without a field is rarely taken
+        message = _compact(sampler.made(operation.bodies[0].schema) if operation.bodies else {})
+        host = operation.server or "$API_HOST"
+        host = host if ":" in host else f"{host}:443"
+        return f"grpcurl -d {shlex.quote(message)} {host} {shlex.quote(operation.path)}"
     if overview.kind == "GraphQL":
         query = json.dumps({"query": graphql_document(operation, resolve)})
         server, content_type = _server(operation, overview), "-H 'Content-Type: application/json'"

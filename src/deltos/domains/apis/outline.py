@@ -23,11 +23,12 @@ _MAX_LABEL_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much of a schema is shown."""
+    """How much of a schema is shown; `is_terse`: what is said of a field only where it is required."""
 
     depth: int = 2
     description_characters: int = 100
     lines: int = 80
+    is_terse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +281,8 @@ def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: i
     if is_true(schema.get("deprecated")):
         line += " (deprecated)"
     description = schema.get("description")
-    if detail.description_characters and isinstance(description, str) and description.strip():
+    is_described = bool(detail.description_characters) and (member.required or not detail.is_terse)
+    if is_described and isinstance(description, str) and description.strip():
         line += f" — {one_line(description, detail.description_characters)}"
     return line
 

@@ -86,7 +86,8 @@ _NONE = _None()
 class Sampler:
     """Makes values for schemas of one API, within a number of steps.
 
-    `fills_empty`: no object is left without a field where it may have one, for forms cannot say that it is empty.
+    `fills_empty`: no object is left without a field where it may have one, for forms cannot say that it is empty, and
+    servers of protobuf rarely take it.
     """
 
     def __init__(self, resolve: Resolve, *, fills_empty: bool = False) -> None:
@@ -300,8 +301,11 @@ class Sampler:
         return found
 
     def _optional(self, writable: dict[str, Json], chosen: list[str], count: int) -> Iterator[str]:
-        """Fields that nothing demands: those in use before those that are on their way out."""
+        """Fields that nothing demands: those in use before those that are on their way out; where no object is to be
+        empty, plain ones alone, where there are any."""
         rest = [name for name in writable if name not in chosen]
+        if self._fills_empty:
+            rest = [name for name in rest if kind_of_value(self.merged(writable[name])) != "object"] or rest
         rest.sort(key=lambda name: is_true(_mapping(writable[name]).get("deprecated")))
         yield from rest[:count]
 

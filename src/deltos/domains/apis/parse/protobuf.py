@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from deltos.domains.apis.model import ApiDescription, Content, Operation, Overview, Response, Schema
 from deltos.domains.apis.prose import first_sentence, split_words
 
@@ -26,6 +28,7 @@ _SCALARS = {
     "string": "string",
     "bytes": "bytes",
 }
+_HOST = re.compile(r"[\w.-]+(?::\d+)?")
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 10_000
 MAX_NESTING = 64
@@ -96,6 +99,7 @@ def _described(files: Sequence[_File], types: Mapping[str, Schema]) -> ApiDescri
         version=_version(first.package),
         kind=f"Protocol Buffers {first.syntax}",
         description="",
+        servers=tuple(dict.fromkeys(operation.server for operation in operations if operation.server)),
     )
     distinct = tuple({operation.key: operation for operation in operations}.values())
     return ApiDescription(overview, distinct, schemas, _lent(schemas, distinct, own, types), kept)
@@ -219,15 +223,21 @@ class _ProtoParser:
                 return
 
     def _service(self) -> None:
-        service = self._next().text
+        service, host = self._next().text, ""
+        before = len(self._file.operations)
         self._take("{")
         while self._peek() not in ("}", ""):
             token = self._next()
             if token.text == "rpc":
                 self._rpc(service, token.comment)
+            elif token.text == "option":
+                host = _default_host(self._statement_tail()) or host
             else:
                 self._skip_statement(token.text)
         self._next()
+        if host:
+            own = self._file.operations[before:]
+            self._file.operations[before:] = [structs.replace(operation, server=host) for operation in own]
 
     def _rpc(self, service: str, comment: str) -> None:
         name = self._next().text
@@ -283,18 +293,17 @@ class _ProtoParser:
     def _message(self, comment: str, scope: str, depth: int) -> None:
         name = self._next().text
         full = f"{scope}.{name}" if scope else name
-        properties: dict[str, Json] = {}
-        schema: dict[str, Json] = {"x-kind": "message", "type": "object", "properties": properties}
+        schema: dict[str, Json] = {"x-kind": "message", "type": "object", "properties": {}}
         self._file.schemas[full] = Schema(full, f"#/{full}", schema, comment)
         self._take("{")
-        self._members(properties, full, depth)
+        self._members(schema, full, depth)
 
     def _too_deep(self) -> None:
         warning = f"Declarations nested more than {MAX_NESTING} deep were left out."
         if warning not in self._file.warnings:
             self._file.warnings.append(warning)
 
-    def _members(self, properties: dict[str, Json], scope: str, depth: int, oneof: str = "") -> None:
+    def _members(self, message: dict[str, Json], scope: str, depth: int, oneof: str = "") -> None:
         while self._peek() not in ("}", ""):
             token = self._next()
             match token.text:
@@ -310,20 +319,20 @@ class _ProtoParser:
                     name = self._next().text
                     self._take("{")
                     if depth < MAX_NESTING:
-                        self._members(properties, scope, depth + 1, name)
+                        self._members(message, scope, depth + 1, name)
                     else:
                         self._too_deep()
                 case "option" | "reserved" | "extensions" | "extend" | ";":
                     self._skip_statement(token.text)
                 case _:
-                    self._field(token, properties, scope, oneof)
+                    self._field(token, message, scope, oneof)
         self._next()
 
     def _declares_type(self) -> bool:
         following = self._tokens[self._at + 1].text if self._at + 1 < len(self._tokens) else ""
         return following == "{"
 
-    def _field(self, first: _Token, properties: dict[str, Json], scope: str, oneof: str) -> None:
+    def _field(self, first: _Token, message: dict[str, Json], scope: str, oneof: str) -> None:
         label, type_name = "", first.text
         if type_name in ("repeated", "optional", "required"):
             label, type_name = type_name, self._next().text
@@ -343,7 +352,9 @@ class _ProtoParser:
             schema["deprecated"] = True
         if "OUTPUT_ONLY" in tail:
             schema["readOnly"] = True
-        properties[name] = schema
+        message["properties"][name] = schema
+        if label == "required" or "REQUIRED" in tail or (".required" in tail and "true" in tail):
+            message.setdefault("required", []).append(name)
 
     def _map_schema(self, scope: str) -> dict[str, Json]:
         self._take("<")
@@ -422,6 +433,12 @@ def _comment_text(token: str) -> str:
     if token.startswith("//"):
         return token.lstrip("/").removeprefix(" ")
     return "\n".join(line.strip().removeprefix("*").strip() for line in token[2:-2].splitlines())
+
+
+def _default_host(option: list[str]) -> str:
+    """`pubsub.googleapis.com` from `(google.api.default_host) = "pubsub.googleapis.com"`."""
+    host = option[-1].strip("\"'") if "google.api.default_host" in option else ""
+    return host if _HOST.fullmatch(host) else ""
 
 
 def _http_rule(options: list[str]) -> str:
