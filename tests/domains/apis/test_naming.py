@@ -48,6 +48,34 @@ def test_an_api_that_is_named_is_meant_and_its_name_is_no_part_of_what_is_wanted
     )
 
 
+PACKAGES: dict[str, list[str]] = {"google.pubsub.v1": ["google.pubsub.v1"], "google.cloud.tasks.v2": [], "readme": []}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "in Pub/Sub, send messages to a topic",
+        "in pub-sub, send messages to a topic",
+        "Pub Sub: send messages to a topic",
+        "in pubsub, send messages to a topic",
+        "send messages to a topic in Google Pub/Sub",
+        "google pubsub: send messages to a topic",
+        "in google.pubsub.v1, send messages to a topic",
+    ],
+)
+def test_a_package_is_named_by_its_own_part_written_as_one_word_or_two(question: str) -> None:
+    naming = named_in(question, PACKAGES, is_topic)
+    assert naming.names == ("google.pubsub.v1",)
+    assert naming.question.removeprefix("v1, ") == "send messages to a topic"
+
+
+@pytest.mark.parametrize(
+    "question", ["read me the news", "publish, subscribe", "list my tasks", "pub food, sub titles"]
+)
+def test_words_that_only_happen_to_follow_one_another_name_no_api(question: str) -> None:
+    assert named_in(question, PACKAGES, is_topic).names == ()
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -11,9 +11,11 @@ from deltos.domains.apis.query import question_words
 from deltos.embed.inner_encoder import ordinary_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
+_PACKAGE = re.compile(r"\w++(?:\.\w++)+")
+_JOINTS = frozenset("/-._&+")
 _VERSION = re.compile(r"v?\d++(?:(?:alpha|beta)\d*+)?")
 # Of a name or title these say that it is an API, not which.
 _SAYS_NOTHING = frozenset(
@@ -46,6 +48,15 @@ class _Place:
     last: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A word as it is compared, with the positions of the first and the last that it is written with."""
+
+    text: str
+    first: int
+    last: int
+
+
 def named_in(
     question: str, titles: Mapping[str, Sequence[str]], is_topic: Callable[[str, Sequence[str]], bool]
 ) -> Naming:
@@ -58,7 +69,7 @@ def named_in(
     found = {
         name: place
         for name, others in titles.items()
-        for place in _places(spoken, (name, *others))
+        for place in _places(question, words, (name, *others))
         if _is_written_as_name(question, words, place)
     }
     places = {
@@ -72,18 +83,53 @@ def named_in(
     return Naming(tuple(places), rest if question_words(rest) else question)
 
 
-def _places(spoken: Sequence[str], called: Iterable[str]) -> Iterator[_Place]:
-    """Where some words stand as an API is called, in as many words or in one."""
+def _places(question: str, words: Sequence[re.Match[str]], called: Iterable[str]) -> list[_Place]:
+    """Where some words stand as an API is called, in as many words or in one; the longest last."""
     phrases = dict.fromkeys(each for name in called for each in _phrases(name))
-    for phrase in phrases:
-        for first, word in enumerate(spoken):
-            if word == phrase[0] and tuple(spoken[first : first + len(phrase)]) == phrase:
-                yield _Place(first, first + len(phrase) - 1)
+    vocabulary = {word for phrase in phrases for word in phrase}
+    alone = [_Spoken(word[0].lower(), place, place) for place, word in enumerate(words)]
+    joined = list(_joined(question, words, vocabulary))
+    readings = [alone] if len(joined) == len(alone) else [alone, joined]
+    found = [
+        _Place(spoken[first].first, spoken[first + len(phrase) - 1].last)
+        for spoken in readings
+        for phrase in phrases
+        for first in range(len(spoken) - len(phrase) + 1)
+        if all(each.text == word for each, word in zip(spoken[first:], phrase, strict=False))
+    ]
+    return sorted(found, key=lambda place: place.last - place.first)
+
+
+def _joined(question: str, words: Sequence[re.Match[str]], vocabulary: Container[str]) -> Iterator[_Spoken]:
+    """The words of a question, two as one where they are one word of a name: `Pub/Sub`, `pub-sub` and `Pub Sub` of
+    `pubsub`, no `read me`."""
+    place = 0
+    while place < len(words):
+        one, other = words[place], words[place + 1] if place + 1 < len(words) else None
+        together = f"{one[0]}{other[0]}".lower() if other else ""
+        if other and together in vocabulary and _stand_together(question, one, other):
+            yield _Spoken(together, place, place + 1)
+            place += 2
+        else:
+            yield _Spoken(one[0].lower(), place, place)
+            place += 1
+
+
+def _stand_together(question: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether two words are joined by a sign, or both capitalised."""
+    between = question[one.end() : other.start()]
+    return between in _JOINTS or (between == " " and one[0][0].isupper() and other[0][0].isupper())
 
 
 @cache
 def _phrases(name: str) -> tuple[tuple[str, ...], ...]:
-    """The words that name an API, as they are written and as one."""
+    """The words that name an API, as they are written and as one; of a dotted package also without what it is in."""
+    own = _own_phrases(name)
+    inner = name.partition(".")[2] if _PACKAGE.fullmatch(name) else ""
+    return tuple(dict.fromkeys((*own, *(_phrases(inner) if inner else ()))))
+
+
+def _own_phrases(name: str) -> tuple[tuple[str, ...], ...]:
     words = tuple(word.lower() for word in _WORD.findall(name))
     telling = tuple(word for word in words if word not in _SAYS_NOTHING and not _VERSION.fullmatch(word))
     if not telling or len(telling) > _LONGEST_TITLE or len("".join(telling)) < _SHORTEST:
