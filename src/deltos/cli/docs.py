@@ -253,11 +253,17 @@ def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
         print(docs.library.crawls.start(source_id), file=sys.stderr)
         return _watch(docs, source_id)
     line = _Line()
-    with _terminable():
-        while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
-            if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
-                line.show(status)
-                time.sleep(_POLL_SECONDS)  # another process crawls: look at its progress now and then
+    try:
+        with _terminable():
+            while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
+                if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
+                    line.show(status)
+                    time.sleep(_POLL_SECONDS)  # another process crawls: look at its progress now and then
+    except KeyboardInterrupt:
+        line.clear()
+        name = docs.library.status(source_id).source.name
+        print(f"\n{name} is not read to its end: `deltos docs crawl {name}` goes on with it.", file=sys.stderr)
+        raise
     line.clear()
     return status
 
@@ -350,7 +356,9 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     if found.searched is not None and not arguments.json:
         apis = app.domains.docs.search.apis_of(question)
         statuses, note = library.statuses(), found.full_note
-        told = render_nothing(arguments.query, found.searched, statuses, apis, note=note, without=without)
+        told = render_nothing(
+            arguments.query, found.searched, statuses, apis, note=note, without=without, asked=found.asked
+        )
         print(name_commands_in_notes(told))
     return 0 if found.passages else 1
 

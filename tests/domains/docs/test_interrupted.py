@@ -66,18 +66,20 @@ def home(tmp_path: Path) -> Path:
 
 
 def killed_while(gate: Gate, home: Path, number: signal.Signals, *words: str) -> int:
-    """Run a command until a page that waits at the gate is asked for; then send it a signal."""
+    """Run a command until a page that waits at the gate is asked for; then send it a signal. What it tells of that is
+    in `told.txt` beside the home folder."""
     gate.asked.clear()
     gate.open.clear()
-    process = subprocess.Popen(
-        [*COMMAND, "docs", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment(home, **ALLOWED),
-    )
-    assert gate.asked.wait(60)
-    process.send_signal(number)
-    code = process.wait(60)
+    with home.with_name("told.txt").open("wb") as told:
+        process = subprocess.Popen(
+            [*COMMAND, "docs", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=told,
+            env=environment(home, **ALLOWED),
+        )
+        assert gate.asked.wait(60)
+        process.send_signal(number)
+        code = process.wait(60)
     gate.open.set()
     return code
 
@@ -164,6 +166,8 @@ def test_a_crawl_that_was_ended_in_order_is_resumed(
     killed_while(gate, home, number, "add", site.url, "--name", "site", "--wait")
     status = library.status("site")
     assert status.state == "WAITING"
+    told = home.with_name("told.txt").read_text()
+    assert ("`deltos docs crawl site` goes on with it." in told) is (number == signal.SIGINT)
     assert library.crawls.resume() == [status.source.id]
     library.crawls.wait(status.source.id)
     assert (library.status("site").state, library.status("site").pages) == ("READY", 5)

@@ -298,7 +298,29 @@ def test_all_direct_dependencies_are_added_and_missing_ones_named(desk: Desk) ->
     (desk.root / "requirements.txt").write_text("web-kit\nmissing\n")
     added = desk.docs.library.add(NewSource("deps:", "", desk.root, (desk.root,)))
     assert [source.name for source in added.sources] == ["web-kit"]
-    assert added.failures == ("pypi:missing: missing is not installed in the project's environment",)
+    (failure,) = added.failures
+    assert failure.startswith(
+        "pypi:missing: missing is not installed in the project's environment (looked in .venv/lib/"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("pypi:web-kitt", "not installed in the project's environment (looked in .venv/lib/"),
+        ("pypi:web-kitt", "; near names there: web-kit"),
+        ("npm:@scope/kitt", "; near names there: @scope/kit"),
+        ("npm:zood", "; near names there: zod"),
+    ],
+)
+def test_what_is_not_installed_is_told_with_where_it_was_looked_for_and_what_is_like_it(
+    desk: Desk, address: str, told: str
+) -> None:
+    web_kit(desk.root)
+    for name in ("@scope/kit", "zod"):
+        npm_install(desk.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
+    with pytest.raises(NotFound, match=told.replace("(", r"\(")):
+        desk.begin(address)
 
 
 def test_a_project_without_dependencies_says_which_files_are_read(desk: Desk) -> None:

@@ -519,6 +519,9 @@ def test_how_much_is_read_is_told_of_the_sources_that_are_asked(desk: Desk) -> N
         for source, is_told in (("manual", False), ("rota", True), ("", False)):
             told = docs.search.search(DocsRequest("holidays", source=source)).full_note
             assert ("Only 0% of the passages" in told) is is_told, source
+        of_manual = docs.search.search(DocsRequest("holidays", limit=1))
+        assert of_manual.passages[0].source == "manual"
+        assert "of the passages that were searched" not in of_manual.full_note, "all that is shown is read"
 
 
 @pytest.mark.parametrize(

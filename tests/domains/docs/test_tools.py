@@ -90,6 +90,14 @@ def test_answers_stop_before_the_budget_and_say_so_first(agent: Agent) -> None:
     assert "… (cut)" in agent.text("search_docs", query="quokka")
 
 
+def test_a_source_without_passages_is_told_to_be_empty(agent: Agent) -> None:
+    (agent.desk.root / "void").mkdir()
+    status = agent.desk.add("void", name="void")
+    told = agent.text("search_docs", query="quokka", source="void")
+    assert f"Nothing to search in void: {status.state}, no readable page was found." in told
+    assert "Searched 0 chunks" not in told
+
+
 def test_a_weak_match_is_told(agent: Agent) -> None:
     write(agent.desk, guide="# Quokkas\n\nHow to feed a quokka: with leaves.\n", other="# Wombats\n\nThey dig.\n")
     agent.desk.add(".", name="manual")
@@ -123,7 +131,9 @@ def test_nothing_found_says_what_was_searched(agent: Agent) -> None:
     agent.desk.docs.library._changes_seconds = 0.1
     with agent.desk.store.sources.claim(source_id):
         waiting = agent.text("search_docs", query="quokka")
-    assert waiting.startswith("No results found for query: quokka\nSearched 0 chunks")
+    assert waiting.startswith(
+        "No results found for query: quokka\nNothing to search in manual: CRAWLING, with no passages yet."
+    )
     assert "Note: manual is still being read: this answer may lack its pages." in waiting
     agent.desk.docs.library.crawls.wait(source_id)
     assert "Searched 1 chunk of 1 page in 1 source." in agent.text("search_docs", query="quokka")

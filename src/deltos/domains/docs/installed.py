@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import may_read
 from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.files import LINK, FileTree
+from deltos.text.near_names import names_like
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ _MAX_METADATA_BYTES = 4_000_000
 _MAX_RECORD_BYTES = 20_000_000
 _MAX_JSON_BYTES = 10_000_000
 DECLARATION_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
+_NAMES_SHOWN = 3
 _WAY_OUT = "Install it there, then try again, or add its documentation by its address."
 
 
@@ -103,12 +105,30 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
             hint="Create one in the project, for example: python -m venv .venv, and install its requirements.",
         )
     wanted = same_name(name)
+    known: list[str] = []
     for folder in folders:
         with FileTree(folder) as tree:
             for info in _distributions(tree):
                 if same_name(_name_of(info)) == wanted:
                     return _distribution(tree, folder, info)
-    raise NotFound(f"{name} is not installed in the project's environment", hint=_WAY_OUT)
+                known.append(same_name(_name_of(info)))
+    looked_in = ", ".join(_told(folder, project_root) for folder in folders)
+    raise NotFound(
+        f"{name} is not installed in the project's environment (looked in {looked_in}){_like(wanted, known)}",
+        hint=_WAY_OUT,
+    )
+
+
+def _told(folder: Path, project_root: Path) -> str:
+    """A folder as people of the project know it."""
+    root = project_root.resolve()
+    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else folder.as_posix()
+
+
+def _like(wanted: str, names: Iterable[str]) -> str:
+    """The installed packages that a name may have meant, as the end of a sentence."""
+    near = names_like(wanted, sorted(set(names)), limit=_NAMES_SHOWN)
+    return f"; near names there: {', '.join(near)}" if near else ""
 
 
 def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> dict[str, str]:
@@ -245,7 +265,24 @@ def find_node(name: str, project_root: Path, importer: Path | None = None) -> No
                 f"{name} is linked from outside of the project",
                 hint="Install it in the project, or add the folder of its documentation by itself.",
             )
-    raise NotFound(f"{name} is not in the project's node_modules", hint=_WAY_OUT)
+    known = _names_in_node_modules(root)
+    raise NotFound(
+        f"{name} is not in the project's node_modules, nor in those of the folders above it that may be read"
+        f"{_like(name, known)}",
+        hint=_WAY_OUT,
+    )
+
+
+def _names_in_node_modules(root: Path) -> list[str]:
+    """The packages in a folder's node_modules, those of scopes too."""
+    with FileTree(root) as tree:
+        try:
+            names = [entry.name for entry in tree.entries("node_modules") if not entry.name.startswith(".")]
+            scopes = [name for name in names if name.startswith("@")]
+            scoped = [f"{scope}/{entry.name}" for scope in scopes for entry in tree.entries(f"node_modules/{scope}")]
+        except FileRefused:
+            return []
+    return [*(name for name in names if name not in scopes), *scoped]
 
 
 def _has_manifest(folder: Path) -> bool:

@@ -99,11 +99,16 @@ def render_nothing(
     *,
     note: str = "",
     without: Collection[str] = (),
+    asked: Collection[str] = (),
 ) -> str:
-    """That nothing was found, what was searched (`apis` by name), what limits kept out, and the note before that."""
+    """That nothing was found, what was searched (`apis` by name), what limits kept out, and the note before that; of
+    sources that were `asked` (ids) and have nothing, why."""
+    void = [f"{labelled(s.source)}: {_why_void(s)}" for s in statuses if s.source.id in asked and not s.chunks]
     lines = [
         f"No results found for query: {query}",
-        f"Searched {counted(searched.chunks, 'chunk')} of {counted(searched.pages, 'page')}"
+        f"Nothing to search in {_some(void)}."
+        if void and not searched.chunks and not apis
+        else f"Searched {counted(searched.chunks, 'chunk')} of {counted(searched.pages, 'page')}"
         f" in {counted(searched.sources, 'source')}"
         + (f", and {counted(len(apis), 'API description')}: {_some(apis)}." if apis else "."),
         *([note] if note else []),
@@ -115,6 +120,12 @@ def render_nothing(
     elif not apis and not statuses:
         lines.append("No documentation sources configured. Use add_source to add one.")
     return "\n".join(lines)
+
+
+def _why_void(status: SourceStatus) -> str:
+    if status.reason:
+        return f"{status.state}, {status.reason}"
+    return f"{status.state}, with no passages{' yet' if status.state in ('WAITING', 'CRAWLING') else ''}"
 
 
 def _some(names: Sequence[str]) -> str:

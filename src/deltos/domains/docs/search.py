@@ -83,6 +83,7 @@ class DocsResults:
     total_is_least: bool = False
     confidence: float = 1.0  # that one of them answers
     is_weak: bool = False  # perhaps none does
+    asked: tuple[str, ...] = ()  # the ids of the sources that were asked
     left_out: tuple[str, ...] = ()  # the names of sources that are asked only by these
     absent: tuple[str, ...] = ()  # words of the question that none of the sources has
     absent_names: tuple[str, ...] = ()  # the same of names of code, as they are written
@@ -165,7 +166,7 @@ class DocsSearch:
             passages = self._with_what_follows(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named))))
+            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named, passages))))
             chance = _chance_of(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
             is_weak = chance < WEAK_CHANCE and confidence < WEAK_API_CONFIDENCE
@@ -177,6 +178,7 @@ class DocsSearch:
                 is_least,
                 max(chance, confidence),
                 is_weak,
+                asked=tuple(ids),
                 left_out=() if question.source else self._names(question.without),
                 absent=(
                     absent_words(question.query, found.asked, found.candidates) if is_weak and not descriptions else ()
@@ -188,22 +190,31 @@ class DocsSearch:
         return tuple(source.name for source in self._library.sources() if source.id in source_ids)
 
     def _note(
-        self, question: DocsRequest, found: Candidates, sources: Sequence[SourceRow], named: Sequence[str]
+        self,
+        question: DocsRequest,
+        found: Candidates,
+        sources: Sequence[SourceRow],
+        named: Sequence[str],
+        passages: Sequence[Passage],
     ) -> str:
         """Why less may have been found than there is, and which versions were searched."""
         is_behind = self._apis.is_behind and bool(self.apis_of(question))
         behind = BEHIND_NOTE.format("parts of APIs") if is_behind else ""
         versions = _versions_note(sources) if question.source else ""
         is_by_words_alone = found.similarities is None and bool(found.note)  # which the note says
-        reading = "" if is_by_words_alone else self._reading_note([source.id for source in sources])
+        reading = "" if is_by_words_alone else self._reading_note([source.id for source in sources], passages)
         return " ".join(filter(None, (found.note, reading, behind, _naming_note(named), versions)))
 
-    def _reading_note(self, source_ids: Collection[str]) -> str:
-        """That most passages of some sources wait to be read by meaning, with how many are."""
+    def _reading_note(self, source_ids: Collection[str], passages: Sequence[Passage]) -> str:
+        """That most passages of some sources wait to be read by meaning, with how many are; not above passages that
+        are all read, or parts of APIs alone."""
         meaning = self._meaning() if source_ids else None
         if meaning is None or meaning.count >= self._store.chunk_count():
             return ""
         read = meaning.read_keys()
+        shown = {int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
+        if passages and shown.issubset(read):
+            return ""
         looked_at = read[:: len(read) // _LOOKED_AT_READ + 1]
         total = self._store.totals(source_ids).chunks
         share = len(self._store.visible(looked_at, source_ids)) / max(1, len(looked_at)) * len(read) / max(1, total)

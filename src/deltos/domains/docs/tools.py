@@ -67,7 +67,11 @@ class DocsTools:
         if found.searched is not None:
             apis = self.docs.search.apis_of(question)
             statuses, note = self._library.statuses(), found.full_note
-            return Answer(render_nothing(query, found.searched, statuses, apis, note=note, without=question.without))
+            return Answer(
+                render_nothing(
+                    query, found.searched, statuses, apis, note=note, without=question.without, asked=found.asked
+                )
+            )
         return render_passages(
             found.passages,
             project_root=root,
