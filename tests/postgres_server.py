@@ -32,7 +32,7 @@ from deltos.store.postgres.rights import admit_role, quoted
 from deltos.store.sqlite.lock import hold_lock
 
 USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"
-ROLE, ROLE_PASSWORD = "deltos_server", "s3rver"
+ROLE, ROLE_PASSWORD = "deltos_server", "s3:rver/ü"
 _NOBODY = 65_534
 _START_SECONDS = 60.0
 # Nothing has to survive a crash of the machine; what was committed survives one of the server.
@@ -215,7 +215,7 @@ def role_url(name: str = ROLE) -> str:
         connection.execute(f"SET search_path TO {SCHEMA}")
         admit_role(connection, name)
         connection.execute(f"ALTER ROLE {quoted(name)} PASSWORD '{ROLE_PASSWORD}'".encode())
-    return f"postgresql://{quote(name)}:{ROLE_PASSWORD}@127.0.0.1:{server().port}/{DATABASE}"
+    return f"postgresql://{quote(name)}:{quote(ROLE_PASSWORD, safe='')}@127.0.0.1:{server().port}/{DATABASE}"
 
 
 def _template(programs: Path) -> Path:

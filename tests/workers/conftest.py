@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.postgres_server import empty_database
+from tests.postgres_server import empty_database, role_url
 from tests.workers.running import WorkerProcess, opened
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def url() -> str:
-    return empty_database()
+    """The address that servers and workers are given: of a role that row-level security holds."""
+    empty_database()
+    return role_url()
 
 
 @pytest.fixture

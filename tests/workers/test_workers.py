@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import procrastinate
+import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from deltos.cli.main import main
 from deltos.domains.code.near import near_chunks
 from deltos.embed.words_reader import WordsReader
 from deltos.progress import Silent
-from deltos.store.jobs import INDEX, LOOK, RUNNING, SET_ASIDE, WAITING, Order, WorkerSettings
+from deltos.store.jobs import EMBED, INDEX, LOOK, RUNNING, SET_ASIDE, WAITING, Order, WorkerSettings
 from deltos.store.postgres.jobs import JOBS_001
 from deltos.store.postgres.projects import PostgresProjects
-from tests.postgres_server import PASSWORD, server
-from tests.workers.running import WorkerProcess, held_back, job_of, opened, until
+from tests.postgres_server import ROLE_PASSWORD, server
+from tests.workers.running import PATIENCE_SECONDS, WorkerProcess, held_back, job_of, opened, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +160,71 @@ def test_a_job_that_is_given_back_while_the_same_order_waits_is_no_failure(
     assert indexed_files(url) == {root: 1}
 
 
+def test_a_long_job_goes_on_while_routine_jobs_are_due_that_wait_already(
+    queue: tuple[Database, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    job = jobs.add(Order(INDEX, str(root)))
+    for kind in (LOOK, EMBED):  # those of the minute before, which the job keeps waiting
+        jobs.add(Order(kind))
+    beats = "SELECT id, last_heartbeat FROM procrastinate_workers"
+    with held_back(database, root):
+        running = worker()  # it queues those of this minute at once
+        until(lambda: running.says(f"{job.told()} is taken"), lambda: running.lines)
+        for _ in range(3):
+            beat = database.query(beats)
+            until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
+        assert [row.job_ids for row in jobs.workers()] == [(job.id,)]
+        assert sorted(row.kind for row in jobs.every() if row.state == WAITING) == [EMBED, LOOK]
+    until(lambda: jobs.every() == [], lambda: running.lines)
+    assert running.says(f"{job.told()} is done"), running.lines
+    assert not running.says("is given back"), running.lines
+    assert not running.says("can be used again"), running.lines
+    assert not running.says("cannot be"), running.lines
+
+
+def test_a_worker_tells_what_fails_beside_its_job_and_carries_the_job_on(
+    queue: tuple[Database, PostgresJobs], tmp_path: Path, worker: Callable[..., WorkerProcess]
+) -> None:
+    root = project(tmp_path)
+    database, jobs = queue
+    job = jobs.add(Order(INDEX, str(root)))
+    with psycopg.connect(server().url, autocommit=True) as owner, held_back(database, root):
+        owner.execute("SET search_path TO deltos")
+        owner.execute(
+            """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+               $$ BEGIN RAISE EXCEPTION 'no routine jobs today'; END $$;
+               CREATE TRIGGER refuse BEFORE INSERT ON procrastinate_periodic_defers EXECUTE FUNCTION refuse()"""
+        )
+        try:
+            running = worker()
+            told = "Routine jobs cannot be queued: "
+            until(lambda: sum(told in line for line in list(running.lines)) > 1, lambda: running.lines)
+            assert running.says("no routine jobs today"), running.lines
+        finally:
+            owner.execute("DROP FUNCTION refuse CASCADE")
+        until(lambda: database.query("SELECT 1 FROM procrastinate_periodic_defers"), lambda: running.lines)
+    until(lambda: running.says(f"{job.told()} is done"), lambda: running.lines)
+    assert not running.says("is given back"), running.lines
+
+
+def test_callers_who_ask_for_the_same_at_once_are_all_told_that_it_is_queued(
+    queue: tuple[Database, PostgresJobs],
+) -> None:
+    _, jobs = queue
+    at_once = threading.Barrier(8)
+
+    def add(number: int) -> int:
+        at_once.wait(PATIENCE_SECONDS)
+        return jobs.add(Order(INDEX, f"/p{number}")).id
+
+    with ThreadPoolExecutor(8) as callers:
+        for number in range(20):
+            assert len(set(callers.map(add, [number] * 8))) == 1
+    assert len(jobs.every()) == 20
+
+
 def test_a_worker_says_that_it_has_started_once_it_is_connected(url: str, tmp_path: Path) -> None:
     nowhere = WorkerProcess(url.replace(str(conninfo_to_dict(url)["port"]), "9"), tmp_path / "home")
     assert nowhere.end() == 1
@@ -227,8 +295,8 @@ def test_a_job_that_keeps_failing_is_set_aside_named_and_can_be_tried_again(
     until(lambda: jobs.every() == [], lambda: running.lines)
     assert indexed_files(url) == {root: 1}
     shown = "".join((capsys.readouterr().out, *running.lines))
-    assert PASSWORD not in shown
-    assert quote(PASSWORD, safe="") not in shown
+    assert ROLE_PASSWORD not in shown
+    assert quote(ROLE_PASSWORD, safe="") not in shown
 
 
 def test_a_job_that_kills_its_workers_is_set_aside(

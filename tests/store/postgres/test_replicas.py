@@ -6,6 +6,7 @@ import time
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -44,7 +45,7 @@ def standby() -> Iterator[Server]:
 
 
 def standby_url(standby: Server) -> str:
-    return f"postgresql://{ROLE}:{ROLE_PASSWORD}@127.0.0.1:{standby.port}/{DATABASE}"
+    return f"postgresql://{ROLE}:{quote(ROLE_PASSWORD, safe='')}@127.0.0.1:{standby.port}/{DATABASE}"
 
 
 def replaying(standby: Server, *, on: bool) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from psycopg.conninfo import make_conninfo
 
@@ -21,14 +21,9 @@ from deltos.store.postgres.rows import check_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from procrastinate.manager import JobManager
-    from procrastinate.types import JSONDict
-
     from deltos.store.jobs import WorkerSettings
     from deltos.store.postgres.database import Connection, Database
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 QUEUE = "deltos"
 TASK_PREFIX = "deltos:"
 PRIORITY = {True: 10, False: 0}  # by whether somebody waits for it
@@ -225,28 +220,22 @@ class PostgresJobs:
 
     def _defer(self, order: Order, priority: int) -> int:
         """The number of a new job; 0 where another process was faster."""
-        from procrastinate.exceptions import AlreadyEnqueued, ConnectorException  # deferred: takes 0.3 s to import
-        from procrastinate.jobs import Job
-
-        job = Job(
-            id=None,
-            queue=QUEUE,
-            lock=key_of(order),
-            queueing_lock=key_of(order),
-            task_name=TASK_PREFIX + order.kind,
-            priority=priority,
-            task_kwargs={"subject": order.subject, "arguments": cast("JSONDict", dict(order.arguments))},
-        )
-        try:
-            with self._database.write() as connection:
-                return _manager().defer_job(job, connection=connection).id or 0
-        except AlreadyEnqueued:
-            return 0
-        except ConnectorException as exc:
-            if exc.__cause__ is None:
-                raise
-            with self._database.errors:
-                raise exc.__cause__ from exc
+        # Not by procrastinate: it takes that from the details of an error, which a role of servers is not told.
+        with self._database.write() as connection:
+            row = connection.execute(
+                """INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
+                   VALUES (%s, %s, %s, %s, %s, %s::jsonb)
+                   ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id""",
+                (
+                    QUEUE,
+                    TASK_PREFIX + order.kind,
+                    priority,
+                    key_of(order),
+                    key_of(order),
+                    json.dumps({"subject": order.subject, "arguments": dict(order.arguments)}),
+                ),
+            ).fetchone()
+        return int(row[0]) if row else 0
 
     def _locked(self, connection: Connection, job_id: int, states: list[str]) -> tuple[JobRow, str]:
         row: Any = connection.execute(
@@ -296,13 +285,6 @@ def _notify(connection: Connection) -> None:
     told = '{"type": "job_inserted", "job_id": 0}'
     connection.execute("SELECT pg_notify('procrastinate_any_queue_v1', %s)", (told,))
     connection.execute("SELECT pg_notify(%s, %s)", (f"procrastinate_queue_v1#{QUEUE}", told))
-
-
-def _manager() -> JobManager:
-    from procrastinate.manager import JobManager
-    from procrastinate.sync_psycopg_connector import SyncPsycopgConnector
-
-    return JobManager(SyncPsycopgConnector())  # never opened: it is given a connection of ours
 
 
 def _row(row: Sequence[Any]) -> JobRow:

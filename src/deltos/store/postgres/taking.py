@@ -11,13 +11,13 @@ import signal
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import psycopg
 from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
-from procrastinate.exceptions import ConnectorException
+from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.jobs import DeleteJobCondition
 from procrastinate.worker import Worker
 from psycopg.conninfo import conninfo_to_dict
@@ -28,7 +28,7 @@ from deltos.store.postgres.errors import translated
 from deltos.store.postgres.jobs import QUEUE, TASK_PREFIX, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 
     from procrastinate.job_context import JobContext
     from procrastinate.jobs import Job
@@ -88,14 +88,60 @@ class _JobProgress:
         return self._should_stop()
 
 
-class _FencedWorker(Worker):
-    """Leaves the record of a job alone that was taken over meanwhile: it is another worker's now."""
+class _EndedByItself(Exception):
+    """A worker that nobody told to end, and that ended without an error of the database."""
+
+
+class QueueConnector(PsycopgConnector):
+    """Understands that an order waits already by the index alone: procrastinate reads the order out of the server's
+    details, which PostgreSQL leaves out for a role that row-level security holds."""
+
+    @asynccontextmanager
+    async def _get_cursor(self, connection: psycopg.AsyncConnection | None = None) -> AsyncGenerator[Any]:
+        try:
+            async with super()._get_cursor(connection) as cursor:
+                yield cursor
+        except psycopg.errors.UniqueViolation as exc:
+            raise UniqueViolation(constraint_name=exc.diag.constraint_name, queueing_lock=None) from exc
+
+
+class _SteadyWorker(Worker):
+    """Leaves the record of a job alone that was taken over meanwhile: it is another worker's now.
+
+    A job goes on while something that the worker does beside it fails: that is told, and begun again after a pause.
+    Without the database the worker ends.
+    """
 
     is_mine: Callable[[int, int], bool]
+    tell: Callable[[str, BaseException], None]
+    failure: BaseException | None = None
 
     async def _persist_job_status(self, job: Job, *arguments: Any, **named: Any) -> None:
         if job.id and self.worker_id and await asyncio.to_thread(self.is_mine, job.id, self.worker_id):
             await super()._persist_job_status(job, *arguments, **named)
+
+    async def _periodic_deferrer(self) -> None:
+        await self._persevere("Routine jobs cannot be queued", super()._periodic_deferrer)
+
+    async def _update_heartbeat(self) -> None:
+        await self._persevere("The heartbeat cannot be kept", super()._update_heartbeat)
+
+    async def _persevere(self, trouble: str, act: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                return await act()
+            except Exception as exc:
+                if _is_outage(exc):
+                    raise
+                self.tell(trouble, exc)
+            await asyncio.sleep(self.update_heartbeat_interval)
+
+    async def _monitor_side_tasks(self, side_tasks: list[asyncio.Task[Any]]) -> None:
+        await super()._monitor_side_tasks(side_tasks)
+        ended = [task for task in side_tasks if task.done() and not task.cancelled()]
+        self.failure = next((exc for task in ended if (exc := task.exception())), None)
+        if self.failure and not _is_outage(self.failure):
+            self.shutdown_graceful_timeout = None  # what runs is carried out to its end
 
 
 class JobTaker:
@@ -135,8 +181,8 @@ class JobTaker:
                 await self._take_jobs_once()
                 if self._settings.ends_when_idle:
                     return
-            except (ConnectorException, psycopg.Error, StoreError) as exc:
-                self._work.say(self._without_password(f"The queue cannot be used: {_told(exc, self._database.place)}"))
+            except (ConnectorException, psycopg.Error, StoreError, _EndedByItself) as exc:
+                self._tell_of_trouble("The queue cannot be used", exc)
             if time.monotonic() - began > _RECONNECT_SECONDS[-1]:
                 attempt = 0
             seconds = _RECONNECT_SECONDS[min(attempt, len(_RECONNECT_SECONDS) - 1)]
@@ -146,7 +192,7 @@ class JobTaker:
     async def _take_jobs_once(self) -> None:
         """Register and take jobs until told to end, or until the connection to the queue is lost."""
         url, schema = self._database.opening
-        connector = PsycopgConnector(
+        connector = QueueConnector(
             conninfo=url,
             kwargs={"prepare_threshold": None},
             min_size=1,
@@ -155,7 +201,7 @@ class JobTaker:
             configure=_searching(schema),
         )
         async with (app := self._app(connector)).open_async():
-            worker = _FencedWorker(
+            worker = _SteadyWorker(
                 app,
                 queues=[QUEUE],
                 wait=not self._settings.ends_when_idle,
@@ -167,6 +213,7 @@ class JobTaker:
                 install_signal_handlers=False,
             )
             worker.is_mine = self._jobs.is_carried_out_by
+            worker.tell = self._tell_of_trouble
             await asyncio.to_thread(self._take_over, None)
             self._tell_of_start()
             ticks = asyncio.create_task(self._tick(worker))
@@ -179,12 +226,17 @@ class JobTaker:
                 ticks.cancel()
                 with suppress(asyncio.CancelledError):
                     await ticks
+            if not self._stopping.is_set() and not self._settings.ends_when_idle:
+                raise _EndedByItself from worker.failure
 
     def _tell_of_start(self) -> None:
         """Say that the queue can be used, once it is connected to."""
         if not self._stopping.is_set():
             self._work.say("The queue can be used again" if self._has_started else "worker started")
             self._has_started = True
+
+    def _tell_of_trouble(self, what: str, exc: BaseException) -> None:
+        self._work.say(self._without_password(f"{what}: {_told(exc, self._database.place)}"))
 
     async def _tick(self, worker: Worker) -> None:
         """With every beat of the heart: take over what others have left, and give back what was lost on the way."""
@@ -314,6 +366,8 @@ def _searching(schema: str) -> Callable[[psycopg.AsyncConnection[Any]], Any]:
 
 def _told(exc: BaseException, place: str) -> str:
     """What is told of an error, in one line."""
+    if isinstance(exc, _EndedByItself):
+        exc = exc.__cause__ or DeltosError("the worker ended by itself, without an error", hint="")
     if isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.Error):
         exc = exc.__cause__
     if isinstance(exc, psycopg.Error):
@@ -323,6 +377,11 @@ def _told(exc: BaseException, place: str) -> str:
         return f"The worker's disk is full ({exc.strerror}){where}"
     said = " ".join(str(exc).split())
     return said if isinstance(exc, DeltosError) else f"{type(exc).__name__}: {said}"
+
+
+def _is_outage(exc: BaseException) -> bool:
+    """Whether the database is gone, or has no room for us: everything else that the worker does fails as well."""
+    return isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.OperationalError)
 
 
 def _passwords(url: str) -> Iterator[str]:
