@@ -127,7 +127,11 @@ def test_a_filter_that_leaves_many_lists_them(apis: Apis, add: Add, shop: dict[s
 
 @pytest.mark.parametrize(
     ("arguments", "near"),
-    [({"path": "/ordrs"}, "/orders"), ({"tag": "ordres"}, "orders"), ({"method": "PATCH"}, "Did you mean:")],
+    [
+        ({"path": "/ordrs"}, "/orders"),
+        ({"tag": "ordres"}, "orders"),
+        ({"method": "PATCH"}, "There is: DELETE, GET, POST."),
+    ],
 )
 def test_a_filter_that_leaves_nothing_names_what_is_near(
     apis: Apis, add: Add, shop: dict[str, Any], arguments: dict[str, Any], near: str
@@ -294,3 +298,17 @@ def test_show_endpoints_reads_a_filter_aloud() -> None:
     assert str(Filter("a", "b", "c")) == "tag 'a', path 'b', method 'c'"
     assert not Filter()
     assert show_endpoints is not None
+
+
+def test_only_names_that_are_alike_are_suggested(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(shop)
+    add(shop, "google.pubsub.v1", file_name="other.yaml")
+    with pytest.raises(NotFound) as unknown:
+        apis.library.row("nope")
+    assert unknown.value.hint == "Nothing is called alike. There is: google.pubsub.v1, shop."
+    with pytest.raises(NotFound) as near:
+        apis.library.row("pubsub")
+    assert near.value.hint == "Did you mean: google.pubsub.v1?"
+    with pytest.raises(NotFound) as path:
+        show_endpoints(apis.library, "shop", Filter(path="zzz"), page=1, token_budget=5_000)
+    assert path.value.hint.endswith("There is: /health, /orders, /orders/{id}, Customer, NewOrder and 2 more.")

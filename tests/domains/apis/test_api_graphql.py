@@ -304,3 +304,14 @@ def test_the_case_of_a_name_tells_a_type_from_an_operation(apis: Apis, add: Add)
     add(REVIEWS, "reviews")
     assert apis.searcher.search("PullRequest")[0].title == "PullRequest"
     assert apis.searcher.search("pullRequest")[0].title.startswith("QUERY pullRequest ")
+
+
+def test_what_is_defined_twice_is_a_warning_unless_it_extends() -> None:
+    text = "type Query { a: A, a: Int }\ntype A { b: Int }\nextend type A { c: Int }\ninput I { x: Int }\ninput I { y: Int }"
+    description = read(text)
+    assert description.warnings == (
+        "'I' is defined twice; both were read.",
+        "'Query.a' is defined twice; both were read.",
+    )
+    many = "\n".join(f"enum E{number} {{ A A }}" for number in range(12))
+    assert read(f"type Query {{ a: Int }}\n{many}").warnings[-1] == "2 more are defined twice; all were read."

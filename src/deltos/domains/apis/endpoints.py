@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut
 from deltos.confinement import shown_path, told
-from deltos.domains.apis.library import ApiLibrary, api_of, near_names, place_of, tags_of
+from deltos.domains.apis.library import ApiLibrary, api_of, near_names, place_of, suggestion, tags_of
 from deltos.domains.apis.prose import is_parameter_segment, one_line, text_of
 from deltos.domains.apis.render import fence, operation_line, render_operation, render_schema
 from deltos.errors import NotFound
@@ -178,10 +178,11 @@ def _nothing(row: ApiRow, units: Sequence[UnitRow], wanted: Filter, types: Seque
     known = [*(unit.path for unit in units), *types] if wanted.path else [unit.grouping for unit in units]
     if wanted.method and not (wanted.path or wanted.tag):
         known = sorted({unit.method for unit in units})
-    near = near_names(wanted.path or wanted.tag or wanted.method, sorted(set(known)))
+    every = sorted(set(known))
+    near = near_names(wanted.path or wanted.tag or wanted.method, every)
     return NotFound(
         f"None of the {len(units)} operations of {row.name} has {wanted}",
-        hint=f"Did you mean: {', '.join(near)}?",
+        hint=suggestion(near, every),
     )
 
 

@@ -52,6 +52,9 @@ _SAYS_NOTHING = frozenset(
         "documentation",
         "reference",
         "public",
+        "official",
+        "extension",
+        "extensions",
     ]
 )
 _FILES_ARE_CALLED = frozenset(
@@ -558,10 +561,15 @@ def _named(*warnings: Iterable[str]) -> list[str]:
 
 
 def slug(text: str) -> str:
-    """A short name out of a title: `The Stripe API` as `stripe`."""
-    words = re.findall(r"[^\W_]+(?:\.[^\W_]+)*", re.sub(r"['’]s\b", "", text.lower()))
-    telling = [word for word in words if word not in _SAYS_NOTHING] or words
+    """A short name out of a title: `The Stripe API v3` as `stripe`; what is added by `+` is no part of it."""
+    titles = (text.partition(" + ")[0], text)
+    words = [re.findall(r"[^\W_]+(?:\.[^\W_]+)*", re.sub(r"['’]s\b", "", title.lower())) for title in titles]
+    telling = next(filter(None, ([word for word in each if _is_telling_word(word)] for each in words)), words[-1])
     return "-".join(telling)[:MAX_NAME_CHARACTERS].strip("-")
+
+
+def _is_telling_word(word: str) -> bool:
+    return word not in _SAYS_NOTHING and not re.fullmatch(r"v\d+", word)
 
 
 def _is_telling(file_name: str) -> bool:

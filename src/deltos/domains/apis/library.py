@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from deltos.store.apis import ApiDescriptions, ApiRow, UnitRow, UnreadRow
 
 NEAR_NAMES = 3
+NAMES_LISTED = 5
+_LEAST_ALIKE = 60  # of 100: below, names share letters and no word
 _EQUAL_COLUMNS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
@@ -74,7 +76,7 @@ class ApiLibrary:
         if len(candidates) == 1:
             return candidates[0]
         names = [row.name for row in candidates] or near_names(name, [row.name for row in rows])
-        raise NotFound(f"API '{name}' is not indexed", hint=f"Did you mean: {', '.join(names[:NEAR_NAMES])}?")
+        raise NotFound(f"API '{name}' is not indexed", hint=suggestion(names, [row.name for row in rows]))
 
     def group(self, name: str) -> list[ApiRow]:
         """The APIs that a caller means by `name`: one, or all of a provider, which begin with it or came together."""
@@ -172,7 +174,16 @@ def tags_of(unit: UnitRow) -> tuple[str, ...]:
 
 
 def near_names(name: str, names: list[str]) -> list[str]:
-    """The names most like `name`."""
+    """The names most like `name`, as far as they are like it."""
     from rapidfuzz import fuzz, process  # deferred: only a name that is not found needs it
 
-    return [found[0] for found in process.extract(name, names, scorer=fuzz.WRatio, limit=NEAR_NAMES)]
+    found = process.extract(name, names, scorer=fuzz.WRatio, limit=NEAR_NAMES, score_cutoff=_LEAST_ALIKE)
+    return [each[0] for each in found]
+
+
+def suggestion(near: Sequence[str], every: Sequence[str]) -> str:
+    """Which names may have been meant; where none is like what was asked, some of those that there are."""
+    if near:
+        return f"Did you mean: {', '.join(near[:NEAR_NAMES])}?"
+    more = f" and {len(every) - NAMES_LISTED} more" if len(every) > NAMES_LISTED else ""
+    return f"Nothing is called alike. There is: {', '.join(every[:NAMES_LISTED])}{more}."

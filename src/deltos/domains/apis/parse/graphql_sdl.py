@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.parse.graphql import ROOT_KINDS, Field, GraphqlSchema, TypeDefinition, describe
+from deltos.domains.apis.tree import MAX_DUPLICATES_NAMED
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deltos.domains.apis.model import ApiDescription
 
 _TOKEN = re.compile(
@@ -34,6 +38,7 @@ class _SdlParser:
         self._tokens = [token for token in _TOKEN.findall(text) if token[0] != "#"]
         self._at = 0
         self._schema = GraphqlSchema()
+        self._defined: Counter[str] = Counter()
 
     def parse(self) -> GraphqlSchema:
         """All definitions of the document."""
@@ -41,9 +46,12 @@ class _SdlParser:
         while self._at < len(self._tokens):
             description = self._description()
             keyword = self._next()
-            if keyword == "extend":
+            is_extension = keyword == "extend"
+            if is_extension:
                 keyword = self._next()
             if keyword in ("type", "interface", "input", "enum", "union", "scalar"):
+                if not is_extension:
+                    self._defined[self._peek()] += 1
                 self._type(keyword, description)
             elif keyword == "schema":
                 self._roots(description)
@@ -53,7 +61,18 @@ class _SdlParser:
                 skipped += bool(keyword)
         if skipped:
             self._schema.warnings.append(f"{counted(skipped, 'word')} skipped outside of any definition.")
+        self._schema.warnings += self._defined_twice()
         return self._schema
+
+    def _defined_twice(self) -> Iterator[str]:
+        """Types, and fields of a type, that are defined more than once; all were read."""
+        twice = [name for name, count in self._defined.items() if count > 1]
+        for name, definition in self._schema.types.items():
+            fields = Counter(each.name for each in definition.fields)
+            twice += [f"{name}.{field}" for field, count in fields.items() if count > 1]
+        yield from (f"'{name}' is defined twice; both were read." for name in twice[:MAX_DUPLICATES_NAMED])
+        if (more := len(twice) - MAX_DUPLICATES_NAMED) > 0:
+            yield f"{more} more are defined twice; all were read."
 
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
