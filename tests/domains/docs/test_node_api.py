@@ -118,6 +118,23 @@ def test_a_comment_loses_its_marks_and_keeps_its_examples(source: str, comment: 
     assert (told, "\n".join(lines)) == (comment, code)
 
 
+def test_links_in_a_comment_are_their_words_and_what_it_hides_is_left_out() -> None:
+    source = """/**
+ * <!-- prettier-ignore -->
+ * See {@link add}, {@linkcode Options.zone|the zone} and {@link https://example.org the site};
+ * [Options]{@link https://example.org/options}<!-- of v3 -->.
+ * ```html
+ * <!-- {@link kept} -->
+ * ```
+ */
+export declare function other(): void;"""
+    told, lines = apart(source.split("\n"))
+    assert told == (
+        "See add, the zone and the site;\n[Options](https://example.org/options).\n```html\n<!-- {@link kept} -->\n```"
+    )
+    assert lines == ["export declare function other(): void;"]
+
+
 def test_overloads_are_one_passage_with_what_is_said_of_them_once() -> None:
     source = """
 /** Checks an address. */

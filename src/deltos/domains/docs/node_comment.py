@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LINE_BEGINS = re.compile(r"\s*+//+ ?")
+_LINE_BEGINS = re.compile(r"//+ ?")
+_LINK = re.compile(r"(\[[^\[\]]*\])?\{@link(?:code|plain)?\s([^{}]*)\}")
 _REGION = re.compile(r"//\s*+#(?:end)?region\b")
 
 
@@ -31,7 +32,7 @@ def apart(lines: Sequence[str]) -> tuple[str, list[str]]:
         if stripped and not stripped.startswith("//"):
             break
         if not _REGION.match(stripped):
-            said.append(_LINE_BEGINS.sub("", lines[at], count=1))
+            said.append(_LINE_BEGINS.sub("", lines[at].lstrip(), count=1))
         at += 1
     return _joined(said), list(lines[at:])
 
@@ -58,4 +59,24 @@ def _block(lines: Sequence[str]) -> str:
 
 
 def _joined(said: Sequence[str]) -> str:
-    return "\n".join(said).strip("\n")
+    """What is said as a reader sees it: without HTML comments and with the words of links, but for what is fenced."""
+    parts = "\n".join(said).split("```")
+    parts[::2] = [_LINK.sub(_link, _without_html_comments(part)) for part in parts[::2]]
+    return "```".join(parts).strip("\n")
+
+
+def _link(found: re.Match[str]) -> str:
+    """`{@link X}` as X, `{@link X|text}` and `{@link X text}` as the text, `[text]{@link X}` as Markdown has it."""
+    target, _, text = found[2].strip().replace("|", " ", 1).partition(" ")
+    return f"{found[1]}({target})" if found[1] else text.strip() or target
+
+
+def _without_html_comments(text: str) -> str:
+    """The text without those that end; of lines that held nothing else nothing is left."""
+    kept, *others = text.split("<!--")
+    for other in others:
+        _, end, behind = other.partition("-->")
+        if end and (not kept or kept.endswith("\n")):
+            behind = behind.removeprefix("\n")
+        kept += behind if end else f"<!--{other}"
+    return kept
