@@ -19,6 +19,7 @@ DeltosError
 │   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
 ├── StoreError          the index on disk
 │   ├── StoreTooNew     written by a newer Deltos
+│   ├── StoreTooOld     written by an older Deltos, and not ours to bring up to date
 │   ├── StoreCorrupt    damaged; moved aside, never deleted
 │   ├── StoreBusy       another process holds it for longer than we wait
 │   └── StoreUnwritable a read-only folder or a full disk
@@ -137,6 +138,10 @@ class StoreError(DeltosError):
 
 class StoreTooNew(StoreError):
     """The file was written by a newer Deltos."""
+
+
+class StoreTooOld(StoreError):
+    """The database was made by an older Deltos, and only its owner may bring it up to date."""
 
 
 class StoreCorrupt(StoreError):

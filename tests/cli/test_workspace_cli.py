@@ -99,6 +99,26 @@ def test_code_is_searched_in_all_projects_of_a_workspace(capsys: pytest.CaptureF
         assert "[lib] apply_voucher cart.py:1-2" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", [["search"], ["code", "search"]])
+def test_what_was_not_searched_is_told_beside_json(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    gone = folder / "gone"
+    gone.mkdir()
+    assert main(["workspace", "add", "shop", "api", "lib", "gone"]) == 0
+    gone.rmdir()
+    batch = tmp_path / "batch.jsonl"
+    batch.write_text('{"id": 1, "query": "apply voucher"}\n{"id": 2, "query": "checkout"}\n')
+    for asked in (["apply voucher", "--json"], ["--batch", str(batch)]):
+        capsys.readouterr()
+        assert main([*command, *asked, "--project", "shop"]) == 0
+        shown = capsys.readouterr()
+        assert [json.loads(line) for line in shown.out.splitlines()]
+        assert "lib" in shown.out
+        assert shown.err.count("not searched") == 1, shown.err
+        assert "gone" in shown.err
+
+
 @pytest.mark.usefixtures("folder")
 def test_names_of_workspaces_are_completed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["workspace", "add", "shop", "api"]) == 0

@@ -14,6 +14,7 @@ from deltos.cli.command import (
     batch_queries,
     opened_app,
     print_json,
+    print_notes,
 )
 from deltos.cli.looks import print_answer
 from deltos.cli.progress_bar import ProgressBar
@@ -63,10 +64,9 @@ def _search(arguments: argparse.Namespace) -> int:
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
         search = app.code_search(index)
+        print_notes(freshness.notes_about("code"), beside_json=arguments.json or arguments.batch)
         if arguments.batch:
             return _answer_batch(search, scope, arguments.batch, arguments.limit)
-        for note in () if arguments.json else freshness.notes_about("code"):
-            print(note)
         return _answer_one(search, scope, arguments)
 
 
@@ -79,10 +79,9 @@ def _search_several(app: App, selection: Selection, arguments: argparse.Namespac
     fresh = freshen_all(chosen, bar, wait_seconds=float("inf"))
     bar.clear()
     search = searched_together(fresh.ready, by_meaning=app.config.searches_by_meaning)
+    print_notes(fresh.notes_about("code"), beside_json=arguments.json or arguments.batch)
     if arguments.batch:
         return _answer_batch(search, scope, arguments.batch, arguments.limit)
-    for note in () if arguments.json else fresh.notes_about("code"):
-        print(note)
     return _answer_one(search, scope, arguments)
 
 

@@ -235,6 +235,12 @@ def print_json(value: Any) -> None:
     print(harmless_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
+def print_notes(notes: Iterable[str], *, beside_json: bool = False) -> None:
+    """What is to be known of results, a line each; beside JSON on standard error, so that nobody parses it."""
+    for note in notes:
+        print(note, file=sys.stderr if beside_json else sys.stdout)
+
+
 def batch_queries(source: str) -> Iterable[BatchQuery]:
     """The `{"id", "query"}` lines of a file, or of standard input for `-`."""
     text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")

@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_limit, add_project, add_query, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.command import (
+    add_limit,
+    add_project,
+    add_query,
+    add_verb,
+    batch_queries,
+    opened_app,
+    print_json,
+    print_notes,
+)
 from deltos.cli.looks import MARKED, Styled, print_styled
 from deltos.cli.progress_bar import ProgressBar
 from deltos.cli.wording import name_commands_in_note
@@ -49,9 +58,7 @@ def _search(arguments: argparse.Namespace) -> int:
         raise BadArgument("There is no query", hint='Try: deltos search "how do I configure logging"')
     with opened_app() as app:
         if arguments.batch:
-            for item in batch_queries(arguments.batch):
-                found = _results(app, item.query, arguments) if item.query.strip() else []
-                print_json({"id": item.id, "results": found})
+            _answer_batch(app, arguments)
             return 0
         return _answer_one(app, arguments)
 
@@ -59,15 +66,18 @@ def _search(arguments: argparse.Namespace) -> int:
 def _answer_one(app: App, arguments: argparse.Namespace) -> int:
     answer = _answer(app, arguments.query, arguments)
     results = answer[1]["results"]
+    notes = _notes(answer[1])
     if arguments.json:
+        print_notes(notes, beside_json=True)
         for result in results:
             print_json(result)
     elif not results:
         note = answer[1].get("note", "")
         print(answer[0].removesuffix(note) + name_commands_in_note(note))
     else:
-        for note in (*filter(None, [answer[1].get("showing")]), *answer[1].get("notes", ())):
-            print(name_commands_in_note(note))
+        if showing := answer[1].get("showing"):
+            print(name_commands_in_note(showing))
+        print_notes(notes)
         for result in results:
             print_styled(
                 Styled(f"{result['score']:.2f} "), Styled(result["id"], MARKED), Styled(f"  {result['title']}")
@@ -76,9 +86,20 @@ def _answer_one(app: App, arguments: argparse.Namespace) -> int:
     return 0 if results else 1
 
 
-def _results(app: App, query: str, arguments: argparse.Namespace) -> list[JsonObject]:
-    results: list[JsonObject] = _answer(app, query, arguments)[1]["results"]
-    return results
+def _answer_batch(app: App, arguments: argparse.Namespace) -> None:
+    told: set[str] = set()
+    for item in batch_queries(arguments.batch):
+        answer = _answer(app, item.query, arguments)[1] if item.query.strip() else {"results": []}
+        notes = [note for note in _notes(answer) if note not in told]
+        told.update(notes)
+        print_notes(notes, beside_json=True)
+        print_json({"id": item.id, "results": answer["results"]})
+
+
+def _notes(answer: JsonObject) -> list[str]:
+    """What is to be known of an answer; one without results has it all in one line."""
+    only = answer["note"] if not answer["results"] and "note" in answer else None
+    return [name_commands_in_note(note) for note in ([only] if only else answer.get("notes", ()))]
 
 
 def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, JsonObject]:

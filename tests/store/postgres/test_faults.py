@@ -17,7 +17,7 @@ from deltos.errors import StoreBusy
 from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
 from deltos.store.postgres.database import Database
-from tests.postgres_server import Server, another_server, empty_database
+from tests.postgres_server import Server, another_server, empty_database, role_url
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, tool_call
 from tests.server.raw import PATIENCE_SECONDS, environment
@@ -90,6 +90,42 @@ def test_a_server_whose_database_dies_says_so_and_goes_on_when_it_is_back(runnin
     assert "Fridays" in said(served.call("search", session, query="invoices acknowledged"))
     assert "never acknowledged" not in said(served.call("search", session, query="invoices acknowledged"))
     assert not served.call("remember", session, text="another one").get("isError")
+
+
+@pytest.mark.parametrize(
+    ("change", "undo", "told"),
+    [
+        (
+            "DELETE FROM migration WHERE position = (SELECT max(position) FROM migration)",
+            "INSERT INTO migration OVERRIDING SYSTEM VALUE SELECT * FROM kept WHERE position NOT IN (SELECT position FROM migration)",
+            "the tables of the database are older than this server",
+        ),
+        (
+            "UPDATE migration SET name = 'of-tomorrow' WHERE position = (SELECT max(position) FROM migration)",
+            "UPDATE migration SET name = kept.name FROM kept WHERE kept.position = migration.position",
+            "the tables of the database are newer than this server",
+        ),
+    ],
+)
+def test_a_server_that_does_not_fit_its_tables_says_which_of_them_is_older(
+    tmp_path: Path, change: str, undo: str, told: str
+) -> None:
+    make_repository(tmp_path / "shop", {"pay.py": "def pay_invoice():\n    return 1\n"})
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(tmp_path / "shop"), "--http", "127.0.0.1:0"]
+    with psycopg.connect(empty_database(), autocommit=True) as owner:
+        owner.execute("SET search_path TO deltos")
+        owner.execute("CREATE TEMP TABLE kept AS SELECT * FROM migration")
+        owner.execute(change.encode())
+        try:
+            served = Served(command, tmp_path / "home", DELTOS_DATABASE=role_url(), DELTOS_EMBED="off")
+            try:
+                wait_until(lambda: served.request(path="/readyz").message != {"status": "starting"})
+                reply = served.request(path="/readyz")
+                assert (reply.status, reply.message) == (503, {"status": told})
+            finally:
+                served.dismiss()
+        finally:
+            owner.execute(undo.encode())
 
 
 def metrics(served: Served) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from deltos.errors import DeltosError
+from deltos.errors import DeltosError, StoreTooNew, StoreTooOld
 from deltos.open_stores import database_trouble
 
 if TYPE_CHECKING:
@@ -54,5 +54,9 @@ class Readiness:
         try:
             self._workbench.toolbox()
             return database_trouble(self._database)
+        except StoreTooOld:
+            return "the tables of the database are older than this server"
+        except StoreTooNew:
+            return f"the {'tables of the database are' if self._database else 'data folder is'} newer than this server"
         except DeltosError:
             return "the database is not available" if self._database else "the data folder is not available"

@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from deltos.errors import StoreBusy, StoreError, StoreTooNew
+from deltos.errors import StoreBusy, StoreError, StoreTooNew, StoreTooOld
 from deltos.store.postgres.errors import NamedErrors, place_of
 from deltos.store.postgres.migration import Migration
 from deltos.store.postgres.rights import EVERYTHING, Rights, check_owner, current_rights, owns_tables, tell
@@ -458,7 +458,7 @@ class Database:
             if not missing:
                 return
             if len(missing) < len(migrations) and not owns_tables(connection, ["migration"]):
-                raise StoreError(
+                raise StoreTooOld(
                     f"{self.place} lacks the schema step '{missing[0].name}', and this role may not add it",
                     hint="Run `deltos db migrate` with the owner's address in DELTOS_DATABASE.",
                 )
