@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.cli.main import main
+from tests.postgres_server import empty_database
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -117,6 +118,29 @@ def test_what_was_not_searched_is_told_beside_json(
         assert "lib" in shown.out
         assert shown.err.count("not searched") == 1, shown.err
         assert "gone" in shown.err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("database", ["", "postgresql"])
+def test_a_name_that_tokens_have_of_a_workspace_that_is_gone_is_not_given_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    monkeypatch.setenv("DELTOS_DATABASE", empty_database() if database else "")
+    assert main(["workspace", "add", "temp", "api"]) == 0
+    assert main(["token", "create", "ci", "--workspace", "temp"]) == 0
+    assert main(["workspace", "add", "temp", "lib"]) == 0  # it is there: whoever has the token sees what joins
+    assert main(["workspace", "add", "other", "lib"]) == 0
+    assert main(["workspace", "remove", "temp"]) == 0
+    capsys.readouterr()
+    assert main(["token", "list", "--json"]) == 0
+    token_id = json.loads(capsys.readouterr().out)["id"]
+    for command in (["add", "TEMP", "lib"], ["rename", "other", "temp"]):
+        assert main(["workspace", *command]) == 2
+        told = capsys.readouterr().err
+        assert f"{token_id} (ci)" in told
+        assert "deltos token revoke" in told
+    assert main(["token", "revoke", token_id]) == 0
+    assert main(["workspace", "add", "temp", "lib"]) == 0
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import time
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ from deltos.cli.command import add_group, add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.files import given_path
-from deltos.open_stores import open_projects, open_workspaces
+from deltos.open_stores import open_projects, open_tokens, open_workspaces
+from deltos.server.access import is_valid
+from deltos.store.tokens import is_for_workspace
 from deltos.text.counts import counted
 
 if TYPE_CHECKING:
@@ -63,6 +66,7 @@ def _add(arguments: argparse.Namespace) -> int:
     with _opened() as records:
         if records.get(arguments.name) is None:
             _check_name(arguments.name)
+            _check_tokens(arguments.name)
         added = records.add(arguments.name, [str(root) for root in roots])
         workspace = _found(records, arguments.name)
     if arguments.json:
@@ -90,6 +94,19 @@ def _check_name(name: str) -> None:
         raise BadArgument(f"A project is called '{name}' already: {taken[0]}", hint="Choose another name.")
 
 
+def _check_tokens(name: str) -> None:
+    """Refuse a name that valid tokens have of a workspace that is gone: what is new is not for whoever holds them."""
+    config = Config.from_environment()
+    with closing(open_tokens(config.home, config.database)) as tokens:
+        held = [each for each in tokens.all() if is_valid(each, time.time()) and is_for_workspace(each, name)]
+    if held:
+        named = ", ".join(f"{each.id} ({each.name})" for each in held)
+        raise BadArgument(
+            f"Tokens are for a workspace '{name}' that is gone, and would be for this one: {named}",
+            hint="Revoke each with `deltos token revoke ID`, or choose another name.",
+        )
+
+
 def _remove(arguments: argparse.Namespace) -> int:
     with _opened() as records:
         workspace = _found(records, arguments.name)
@@ -112,6 +129,8 @@ def _rename(arguments: argparse.Namespace) -> int:
         name, new_name = _found(records, arguments.name).name, arguments.new_name
         if new_name.lower() != name.lower():
             _check_name(new_name)
+            if records.get(new_name) is None:
+                _check_tokens(new_name)
         tokens = records.rename(name, new_name)
         workspace = _found(records, new_name)
     if arguments.json:

@@ -49,6 +49,11 @@ class TokenRecords(Protocol):
         """Let go of them."""
 
 
+def is_for_workspace(token: StoredToken, name: str) -> bool:
+    """Whether a token is for a workspace; names that differ in case alone are the same."""
+    return f"{WORKSPACE_PREFIX}{name}".lower() in (project.lower() for project in token.projects)
+
+
 def with_renamed_workspace(projects: Sequence[str], name: str, new_name: str) -> tuple[str, ...]:
     """The projects of a token once a workspace is called otherwise; names that differ in case alone are the same."""
     old = f"{WORKSPACE_PREFIX}{name}".lower()
