@@ -8,7 +8,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.errors import BadArgument
 from deltos.open_stores import open_tokens, open_workspaces
 
 if TYPE_CHECKING:
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Moved(NamedTuple):
-    """How much was written where it was not before."""
+    """How much was written where it was not before; no observations (None) where both sides have a memory."""
 
-    observations: int
+    observations: int | None
     sources: int
     apis: int
     tokens: int
@@ -38,8 +37,8 @@ class Moved(NamedTuple):
 def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -> Moved:
     """Write memory, library, tokens and workspaces of the data folder into the database, or with `back` the other way.
 
-    Memory moves only where there is none yet; sources, APIs and tokens that are there already stay as they are, and a
-    workspace of the same name gets the folders that it lacks.
+    Memory moves only where there is none yet: two would have their sessions mixed. Sources, APIs and tokens that are
+    there already stay as they are, and a workspace of the same name gets the folders that it lacks.
     """
     with ExitStack() as opened:
         folder_library, folder_memory = _of_folder(home, opened)
@@ -80,14 +79,11 @@ def _of_database(database: str, opened: ExitStack) -> tuple[PostgresLibraryTrans
     return PostgresLibraryTransfer(PostgresLibrary(base)), PostgresMemoryTransfer(PostgresObservations(base))
 
 
-def _move_memory(source: MemoryTransfer, target: MemoryTransfer) -> int:
+def _move_memory(source: MemoryTransfer, target: MemoryTransfer) -> int | None:
     if source.is_empty():
         return 0
     if not target.is_empty():
-        raise BadArgument(
-            "There is a memory already where this one would go, and moving would mix their sessions",
-            hint="Merge them by `deltos memory export` here and `deltos memory import` there.",
-        )
+        return None
     return target.add(source.projects(), source.sessions(), source.observations(), source.notes())
 
 

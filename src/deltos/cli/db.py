@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
 
+_MEMORY_STAYS = (
+    "Memory was not copied: there is one already where it would go, and their sessions would be mixed."
+    " Merge them by `deltos memory export` here and `deltos memory import` there."
+)
+
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `db init`, `db migrate`, `db check` and `db move`."""
@@ -80,10 +85,14 @@ def _move(arguments: argparse.Namespace) -> int:
     moved = move(config.home, config.database, back=arguments.back, say=lambda line: print(line, file=sys.stderr))
     if arguments.json:
         print_json(moved._asdict())
-        return 0
-    print(", ".join(f"{count:,} {name}" for name, count in moved._asdict().items()) + " copied")
-    print("What they were copied from is unchanged. Indexes of code are made anew by the next question.")
-    print("Not copied: snapshots of memory, the ring of the last calls, notes about what could not be read.")
+    else:
+        counts = ((name, count) for name, count in moved._asdict().items() if count is not None)
+        print(", ".join(f"{count:,} {name}" for name, count in counts) + " copied")
+        print("What they were copied from is unchanged. Indexes of code are made anew by the next question.")
+        print("Not copied: snapshots of memory, the ring of the last calls, notes about what could not be read.")
+    if moved.observations is None:
+        print(_MEMORY_STAYS, file=sys.stderr)
+        return 1
     return 0
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import pytest
-
-from deltos.errors import BadArgument
+from deltos.cli.main import main
 from deltos.move_stores import Moved, move
 from deltos.open_stores import open_library, open_observations, open_tokens, open_workspaces
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
@@ -18,6 +16,8 @@ from tests.postgres_server import empty_database
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
@@ -118,13 +118,29 @@ def test_what_is_moved_into_a_database_and_back_is_what_it_was(tmp_path: Path) -
         writer.insert(project, session, NewObservation(Clean("after"), Clean("after"), Clean(""), Clean(""), 9))
 
 
-def test_a_memory_is_never_mixed_into_another(tmp_path: Path) -> None:
+def test_a_memory_is_never_mixed_into_another_and_the_rest_is_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     url = empty_database()
     with closing(open_observations(tmp_path)) as memory:
         fill_memory(memory)
     assert move(tmp_path, url, back=False, say=lambda _: None).observations == 9
-    with pytest.raises(BadArgument, match="memory already"):
-        move(tmp_path, url, back=False, say=lambda _: None)
+    with closing(open_library(tmp_path)) as library:
+        fill_library(library)
+    open_tokens(tmp_path).add(StoredToken("a1", "ci", b"hash", "read", (), created_at=10))
+    open_workspaces(tmp_path).add("Shop", ["/src/web"])
+    with closing(open_observations(tmp_path, url)) as there:
+        before = told_by_memory(there)
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path))
+    monkeypatch.setenv("DELTOS_DATABASE", url)
+    assert main(["db", "move"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("1 sources, 1 apis, 1 tokens, 1 workspaces copied\n")
+    assert "Memory was not copied" in shown.err
+    assert "deltos memory export" in shown.err
+    with closing(open_observations(tmp_path, url)) as there:
+        assert told_by_memory(there) == before
+    assert move(tmp_path, url, back=False, say=lambda _: None) == Moved(None, 0, 0, 0, 0)
 
 
 def test_a_workspace_of_the_same_name_gets_the_folders_that_it_lacks(tmp_path: Path) -> None:
