@@ -24,7 +24,7 @@ from deltos.store.postgres.rights import ALL_PROJECTS, BY_PROJECT, RULES, SERVER
 from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 from deltos.workspace.identity import memories_of
 from tests.calling import Desk
-from tests.postgres_server import ROLE, empty_database, role_url
+from tests.postgres_server import DATABASE, ROLE, empty_database, role_url
 from tests.repositories import make_repository
 
 if TYPE_CHECKING:
@@ -325,3 +325,20 @@ def test_what_the_role_of_servers_may_not_do_names_whoever_may(team: Team) -> No
     with reading(team.role) as database, pytest.raises(StoreError) as told, database.write() as connection:
         connection.execute("CREATE ROLE another")
     assert "may make no roles" in told.value.hint
+
+
+def test_a_role_that_is_admitted_may_connect_where_not_everybody_may() -> None:
+    role_url()
+    with psycopg.connect(empty_database(), autocommit=True) as owner:
+        owner.execute(f"REVOKE CONNECT ON DATABASE {DATABASE} FROM PUBLIC".encode())
+        try:
+            owner.execute(f"CREATE ROLE deltos_guest LOGIN; SET ROLE {ROLE}".encode())
+            with pytest.raises(StoreError, match='owner run: GRANT CONNECT ON DATABASE "deltos" TO "deltos_guest"'):
+                admit_role(owner, "deltos_guest")
+            owner.execute("RESET ROLE")
+            with psycopg.connect(role_url("deltos_guest")) as guest:
+                assert guest.execute("SELECT current_user").fetchone() == ("deltos_guest",)
+        finally:
+            owner.execute(f"GRANT CONNECT ON DATABASE {DATABASE} TO PUBLIC".encode())
+            owner.execute("DELETE FROM deltos.application_role WHERE name = 'deltos_guest'")
+            owner.execute("DROP OWNED BY deltos_guest; DROP ROLE deltos_guest")

@@ -288,9 +288,29 @@ def admit_role(connection: Connection, name: str) -> bool:
         )
     if row is None:
         connection.execute(f"CREATE ROLE {quoted(name)} LOGIN NOSUPERUSER NOBYPASSRLS".encode())
+    _let_connect(connection, name)
     connection.execute("INSERT INTO application_role VALUES (%s) ON CONFLICT DO NOTHING", (name,))
     connection.execute("SELECT grant_application_roles()")
     return row is None
+
+
+def _let_connect(connection: Connection, name: str) -> None:
+    """Let a role connect to the database, where not everybody may."""
+    row = connection.execute(
+        """SELECT has_database_privilege(%s, oid, 'CONNECT'), datname,
+                  has_database_privilege(oid, 'CONNECT WITH GRANT OPTION')
+           FROM pg_database WHERE datname = current_database()""",
+        (name,),
+    ).fetchone()
+    may_connect, database, may_grant = row or (True, "", False)
+    if may_connect:
+        return
+    grant = f"GRANT CONNECT ON DATABASE {quoted(database)} TO {quoted(name)}"
+    if not may_grant:
+        raise StoreError(
+            f"The role {name} may not connect to the database", hint=f"Have the database's owner run: {grant}"
+        )
+    connection.execute(grant.encode())
 
 
 def quoted(name: str) -> str:
