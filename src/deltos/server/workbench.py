@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import logging
+import re
 import threading
 import time
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _NOTE_CHARACTERS = 200
+_DATABASE = re.compile(r"postgresql://[^\s'\"()]++")
 MAX_RUNNING = 32  # calls of one caller, including cancelled ones that have not stopped yet
 
 
@@ -111,6 +113,9 @@ class Workbench:
                 return work(self.toolbox())
         except DeltosError as error:
             message = caller.confinement.veiled(str(error)) if caller.confinement else str(error)
+            if caller.name and _DATABASE.search(message):  # where it is concerns whoever runs the server
+                logger.warning("%s", error)
+                message = _DATABASE.sub("the server's database", message)
             return Failed(_failure(message, is_bad_request=isinstance(error, BadRequest)))
         except (Exception, SystemExit) as error:  # a surface: tools never throw through the protocol
             logger.exception("a tool failed")
