@@ -90,6 +90,23 @@ def test_a_server_names_the_job_that_was_set_aside(
     assert jobs.every()[0].state == SET_ASIDE
 
 
+def test_a_project_whose_folder_is_gone_answers_from_what_was_read_and_says_so(
+    app: App, root: Path, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
+) -> None:
+    _, jobs = queue
+    jobs.add(Order(INDEX, str(root)))
+    assert worker("--once").end() == 0
+    desk = Desk(app.tools(), root)
+    assert "this answers from what was read before" not in desk.call("search_code", query="place_order").text
+    root.rename(root.with_name("elsewhere"))
+    jobs.add(Order(INDEX, str(root), {"force": True}))
+    assert worker("--once", "--attempts=1").end() == 0
+    told = desk.call("search_code", query="place_order").text
+    assert "return 'placed'" in told
+    assert "Note: this answers from what was read before: " in told
+    assert "No such folder" in told
+
+
 def test_a_source_that_is_added_is_crawled_by_a_worker(
     app: App, root: Path, site: Site, queue: tuple[Database, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:

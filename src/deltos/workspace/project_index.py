@@ -193,7 +193,7 @@ class ProjectIndex:
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
         if facts.is_complete and not has_checkout(self.project.root, self.store):
-            return self._fresh(facts)  # workers see its files, and look at them
+            return self._fresh(facts, *self._failed_notes())  # workers see its files, and look at them
         if self._jobs is not None:
             return self._ask_workers(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
@@ -239,6 +239,13 @@ class ProjectIndex:
             time.sleep(QUEUE_POLL_SECONDS)
             job = jobs.find(self._order())
         return job
+
+    def _failed_notes(self) -> tuple[str, ...]:
+        """That workers could not read the project the last time, as when its folder is gone."""
+        job = self._jobs.find(self._order()) if self._jobs else None
+        if self._jobs is None or job is None or not job.failures:
+            return ()
+        return (f"Note: this answers from what was read before: {self._standing(self._jobs, job)}.",)
 
     def _standing(self, jobs: Jobs, job: JobRow | None) -> str:
         """Where a job stands, for a person."""
