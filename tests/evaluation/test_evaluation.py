@@ -123,7 +123,7 @@ def test_a_cut_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> N
 
 
 def test_an_answer_that_fits_is_not_marked(desk: Desk) -> None:
-    answer, _ = ask(desk, "split_statements", limit=1)
+    answer, _ = ask(desk, "statements of a migration", limit=1)
     assert answer.structured is not None
     assert answer.structured["truncated"] is False
     assert answer.structured["total_count"] > 1

@@ -78,6 +78,7 @@ class ReadChunks:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
+        self._turn = threading.Lock()  # of those who read
         self._known: dict[bytes, Int8] | None = None  # by what was read
         self._keys: dict[int, list[bytes]] = {}  # what there is to read in a file, by the number of the write
         self._unsaved = 0
@@ -126,6 +127,10 @@ class ReadChunks:
 
     def _read(self, words: Mapping[int, list[str]], kept: KeptReadings, progress: Progress) -> None:
         """Read the words of chunks, by the number of the write, and keep what is new."""
+        with self._turn:
+            self._read_in_turn(words, kept, progress)
+
+    def _read_in_turn(self, words: Mapping[int, list[str]], kept: KeptReadings, progress: Progress) -> None:
         was_opened = self._known is not None
         known = self._known = _opened(kept) if self._known is None else self._known
         keys = {number: [_key(text) for text in texts] for number, texts in words.items()}
