@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         ("if __name__ == '__main__':\n    a = 1", []),
         ("if TYPE_CHECKING:\n    class A: ...", []),
         ("if typing.TYPE_CHECKING:\n    class A: ...\nelse:\n    A = make()", ["A", "A"]),
-        ("if TYPE_CHECKING:\n    class A: ...\n__all__ = ['A']", ["A"]),
+        ("if TYPE_CHECKING:\n    class A: ...\n__all__ = ['A']", ["A", "__all__"]),
     ],
 )
 def test_what_a_module_defines_is_what_it_has_once_it_is_imported(source: str, names: list[str]) -> None:
@@ -41,13 +41,13 @@ def test_names_for_type_checkers_are_passed_on_only_where_they_are_listed() -> N
 
 def test_a_stub_gives_types_and_what_is_taken_from_compiled_code(desk: Desk) -> None:
     files = {
-        "swift/__init__.py": "from ._core import decode, Record\nfrom .plain import helper\n\n"
+        "swift/__init__.py": "from ._core import decode, Record\nfrom .plain import _helper as helper\n\n"
         'def field(name, default=None):\n    """Describes a field of a wombat."""\n',
         "swift/__init__.pyi": "from typing import overload\n\nclass Record:\n    def as_dict(self) -> dict: ...\n"
         "@overload\ndef decode(data: bytes) -> object: ...\n@overload\ndef decode(data: str) -> object: ...\n"
         "def field(name: str, default: int | None = ...) -> int: ...\ndef helper() -> str: ...\ndef _hidden() -> int: ...\n",
         "swift/_core.cpython-311-x86_64-linux-gnu.so": "",
-        "swift/plain.py": 'def helper():\n    """Helps."""\n',
+        "swift/plain.py": 'def _helper():\n    """Helps."""\n',
     }
     install(desk.root, files, name="swift", version="1")
     assert desk.add("pypi:swift").failures == ()

@@ -104,8 +104,10 @@ class _Writer:
     def _public_name(self, name: str) -> str:
         """What users call a name of this module; empty when it is not meant for them."""
         exports = self._module.exports
-        if name in exports:
+        if name in exports and not exports[name].rpartition(".")[2].startswith("_"):
             return exports[name]
+        if name.startswith("_"):
+            return ""
         if "*" in exports and (self._starred is None or name in self._starred):
             return exports["*"].removesuffix("*") + name
         return f"{self._module.name}.{name}" if self._module.is_public else ""

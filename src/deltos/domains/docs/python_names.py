@@ -64,7 +64,7 @@ def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]
         if _is_public(name) or known_as:
             stub = f"{path}i" if f"{path}i" in every else ""
             taken_here = taken.get(name, ()) if stub else ()
-            elsewhere = frozenset(each.name for each in taken_here if each.origin in sources)
+            elsewhere = frozenset(_last(each.public) for each in taken_here if each.origin in sources)
             found.append(DocumentedModule(path, name, _is_public(name), known_as, stub, elsewhere))
     return found
 
@@ -72,18 +72,23 @@ def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]
 def _nearest_names(public: Mapping[str, Sequence[Reexport]], sources: Container[str]) -> dict[str, dict[str, str]]:
     """By module and name in it, the nearest of the names under which public modules pass it on; none where the module
     itself is as near: `sqlalchemy.select`, not `sqlalchemy.sql.expression.select`."""
-    passed_on = [(f"{each.origin}.{each.name}", each.public) for names in public.values() for each in names]
-    nearest: dict[str, str] = {}
-    for _ in range(_LONGEST_CHAIN):
-        for own, known_as in passed_on:
-            choices = (known_as, nearest.get(known_as, known_as), nearest.get(own, known_as))
-            nearest[own] = min(choices, key=_distance)
     exports: dict[str, dict[str, str]] = {}
-    for own, known_as in nearest.items():
+    for own, known_as in _nearest(each for names in public.values() for each in names).items():
         origin, _, name = own.rpartition(".")
         if not _is_public(origin) or origin not in sources or known_as.count(".") < own.count("."):
             exports.setdefault(origin, {})[name] = known_as
     return exports
+
+
+def _nearest(passed_on: Iterable[Reexport]) -> dict[str, str]:
+    """For each name where it is taken from, the nearest under which it is passed on, by whatever modules between."""
+    every = [(f"{each.origin}.{each.name}", each.public) for each in passed_on]
+    nearest: dict[str, str] = {}
+    for _ in range(_LONGEST_CHAIN):
+        for own, known_as in every:
+            choices = (known_as, nearest.get(known_as, known_as), nearest.get(own, known_as))
+            nearest[own] = min(choices, key=_distance)
+    return nearest
 
 
 def sources_first(files: Iterable[str]) -> list[str]:
@@ -100,7 +105,7 @@ def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[
         for package, names in private.items():
             known_as = exports.get(package, {})
             for origin, name, own, _ in names:
-                wanted = own.rpartition(".")[2]
+                wanted = _last(own)
                 # `import *` may be where any of them comes from: a module describes only what it defines
                 handed_on = known_as.items() if name == "*" else [(name, known_as.get(wanted, ""))]
                 for one, public in list(handed_on):
@@ -152,15 +157,16 @@ def passed_on_of_others(taken: Mapping[str, Sequence[Reexport]]) -> dict[str, di
     nearest, where several modules pass it on."""
     own = {module.partition(".")[0] for module in taken}
     passed_on = [each for module, names in taken.items() if _is_public(module) for each in names]
-    nearer: dict[str, str] = {}
-    for origin, name, public, _ in passed_on:
-        nearer[f"{origin}.{name}"] = min(public, nearer.get(f"{origin}.{name}", public), key=_distance)
+    nearest = _nearest(passed_on)
     found: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for origin, name, public, is_meant in passed_on:
-        if is_meant and name != "*" and origin.partition(".")[0] not in own:
-            known_as = min(public, nearer.get(public, public), found[origin].get(name, public), key=_distance)
-            found[origin][name] = known_as
+    for each in passed_on:
+        if each.is_meant and each.name != "*" and each.origin.partition(".")[0] not in own:
+            found[each.origin][each.name] = nearest[f"{each.origin}.{each.name}"]
     return dict(found)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _distance(name: str) -> tuple[int, str]:

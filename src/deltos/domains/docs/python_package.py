@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage
 
 _README = "README"
-_FORM = b"7"  # of what is kept of a file: pages of another form are read again
+_FORM = b"8"  # of what is kept of a file: pages of another form are read again
 
 
 @dataclass(frozen=True, slots=True)

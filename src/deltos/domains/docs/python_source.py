@@ -85,15 +85,13 @@ def _asks_for_script(test: ast.expr) -> bool:
 
 
 def names_of(node: ast.stmt) -> list[str]:
-    """The public names that a statement of a module defines."""
+    """The names that a statement of a module defines."""
     if isinstance(node, Definition):
-        names = [node.name]
-    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        return [node.name]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        names = [target.id for target in targets if isinstance(target, ast.Name)]
-    else:
-        names = []
-    return [name for name in names if not name.startswith("_")]
+        return [target.id for target in targets if isinstance(target, ast.Name)]
+    return []
 
 
 def listed(tree: ast.Module) -> set[str]:

@@ -29,6 +29,8 @@ ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")  
 _K1 = 1.2  # BM25's usual value
 # Where the best candidate lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.5
+# Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
+BARE = 3.0
 # How far a trait puts a definition of a package back, by trial on the open half of questions/packages.jsonl.
 _BEHIND = {
     Trait.TYPE: 1.5,
@@ -36,9 +38,9 @@ _BEHIND = {
     Trait.INTERNAL: 3.0,
     Trait.DEPRECATED: 2.0,
     Trait.ERROR: 1.5,
-    Trait.BARE: 1.0,
+    Trait.BARE: BARE,
 }
-_NAMED_ALONE = 3.0
+_NAMED_ALONE = 3.0  # by trial: more than what speaks for members of the same name in sqlalchemy and rich
 _ABOUT_ERRORS = frozenset("error except exception rais throw catch caught fail failur".split())
 # Release notes tell of everything once, indexes name everything: both match what they do not explain.
 _SECONDARY = re.compile(
@@ -126,12 +128,7 @@ def order(
     known = known_share(asked, candidates)
     cosines = similarities.cosines if similarities else [None] * len(candidates)
     ranked = [
-        _ranked(
-            ranker,
-            candidate,
-            row,
-            _Evidence(known, cosine, asked.as_sentence, behind(asked, candidate) - ahead(asked, candidate)),
-        )
+        _ranked(ranker, candidate, row, _Evidence(known, cosine, asked.as_sentence, placed(asked, candidate)))
         for candidate, row, cosine in zip(candidates, rows, cosines, strict=True)
     ]
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
@@ -164,21 +161,19 @@ def ranker_for(asked: WeightedQuery) -> LinearRanker:
     return few_words.towards(sentence, asked.as_sentence)
 
 
-def behind(asked: WeightedQuery, candidate: CandidateChunk) -> float:
-    """How far a definition stands behind what users call first; a name that is asked for stands where it is."""
+def placed(asked: WeightedQuery, candidate: CandidateChunk) -> float:
+    """How far a definition stands before others, or behind what users call first, by what it is; one that is asked for
+    by its name does not stand behind, and where the name is all of the question, leads the members of that name."""
+    if not candidate.is_definition:
+        return 0.0
+    if asked.is_one_word and _names_exactly(asked, candidate):
+        return _NAMED_ALONE / max(1, min(name.count(".") for name in candidate.anchors.split()))
     if not candidate.traits or asks_for_name(asked, candidate):
         return 0.0
     traits = Trait(candidate.traits)
     if Trait.ERROR in traits and not _ABOUT_ERRORS.isdisjoint(asked.weights):
         traits &= ~Trait.ERROR
-    return sum(_BEHIND[trait] for trait in traits)
-
-
-def ahead(asked: WeightedQuery, candidate: CandidateChunk) -> float:
-    """How far a definition stands ahead that is all that is asked for: what is imported before members of that."""
-    if not asked.is_one_word or not candidate.is_definition or not _names_exactly(asked, candidate):
-        return 0.0
-    return _NAMED_ALONE / max(1, min(name.count(".") for name in candidate.anchors.split()))
+    return -sum(_BEHIND[trait] for trait in traits)
 
 
 def asks_for_name(asked: WeightedQuery, candidate: CandidateChunk) -> bool:
@@ -256,12 +251,13 @@ def absent_terms(asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
     """What tells whether a candidate answers, besides its words: how much of the question is known at all, its cosine
-    similarity where that is known, and how much the question is a sentence."""
+    similarity where that is known, how much the question is a sentence, and where the candidate is placed by what it
+    is."""
 
     known_share: float
     cosine: float | None
     as_sentence: float
-    behind: float
+    placed: float
 
     def chance(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
         """How likely the candidate answers; by words alone where its meaning is not known."""
@@ -275,7 +271,7 @@ class _Evidence:
 def _ranked(ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _Evidence) -> RankedChunk:
     by_words = ranker.score(found._replace(near_alone=0.0))
     return RankedChunk(
-        ranker.score(found) - evidence.behind,
+        ranker.score(found) + evidence.placed,
         candidate,
         # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
         confidence=max(ranker.confidence(by_words), found.near_alone),

@@ -12,7 +12,7 @@ from deltos.domains.docs.chunk import JOINED_HEADING, has_text
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
-from deltos.domains.docs.rank import ChunkSimilarities, order
+from deltos.domains.docs.rank import BARE, ChunkSimilarities, order
 from deltos.domains.docs.types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, no_such_version, of_version, same_version, version_key
 from deltos.embed.protocol import TextToEmbed as Spoken
@@ -51,8 +51,6 @@ WEAK_CHANCE = 0.3
 # Passages that are read by the model and looked at to tell how many of some sources are; with more, it is estimated.
 _LOOKED_AT_READ = 4_000
 _NAMES_SHOWN = 3
-# Less for a declaration that nobody wrote a word about: it has names, and explains none. By trial on axios and zod.
-_BARE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +257,7 @@ class DocsSearch:
         for chunk in shown:
             cited = _agreeing(chunk, self._best_first(chunk.anchors, wanted))
             found_as = ranked[chunk.id]
-            score = found_as.score - (_BARE if _only_declares(chunk.text, found_as.candidate, found.asked) else 0.0)
+            score = found_as.score - (BARE if _only_declares(chunk.text, found_as.candidate, found.asked) else 0.0)
             passage = _passage(cited, score, found_as.confidence, is_near=found_as.is_near)
             known = texts.get(chunk.text)
             if known is None or _is_older(known, passage):  # what two versions say is cited from the newer one
