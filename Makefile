@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One more than there are cores: many tests wait for a signal, a limit or a process that starts.
 TEST_PROCESSES ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 1))")
 
-.PHONY: venv node browser shells ui pictures demo test tests coverage check postgres conformance clients wheels bench fuzz manifest package clean
+.PHONY: venv node browser shells ui pictures reference demo test tests coverage check postgres conformance clients wheels bench sweep fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -59,6 +59,10 @@ pictures: venv browser
 	$(BIN)/python -m scripts.pictures
 	$(BIN)/python -m tests.ui.pictures docs/pictures
 
+# docs/modules.md and docs/tools.md, from docstrings and tool definitions.
+reference: venv
+	PYTHONPATH=. $(BIN)/python -P -m scripts.reference_pages
+
 demo: venv
 	$(BIN)/python -m demo
 
@@ -68,6 +72,8 @@ check: venv
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_patterns.py
 	$(BIN)/python -P scripts/ui_types.py --check
+	$(BIN)/python scripts/check_words.py
+	PYTHONPATH=. $(BIN)/python -P -m scripts.reference_pages --check
 
 # All at the same time: mypy alone takes minutes on one core, and packages of Node are mostly waited for.
 test: venv

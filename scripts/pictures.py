@@ -1,5 +1,7 @@
-"""Makes what the README shows out of real output: `python -m scripts.pictures` writes docs/pictures/*.svg, the
-transcript and the example in README.md, from the commit that is checked out."""
+"""Generate the terminal picture and the examples of README.md from real output of the checked-out commit.
+
+Run as `python -m scripts.pictures`; `make pictures` does.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
-
-from deltos.budget import CHARACTERS_PER_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,38 +28,32 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 README = ROOT / "README.md"
 COLUMNS = 112
-SHOWN_LINES = 6
-SHOWN_COLUMNS = 118
+MAX_LINES = 12
+MAX_COLUMNS = 150
 RECORDINGS = {
     "terminal": (
         'deltos code search "where is a damaged file moved aside" --limit 3',
         "deltos graph impact move_aside --limit 8",
     ),
 }
-# What somebody wants to know before changing a method with a common name, and how one finds out either way. It has one
-# definition, and both ways look at the whole repository and show all that they find.
-QUESTION = "I want to change `FileTree.read`. Who calls it?"
-WITHOUT = ("grep -rn '\\bread(' . --include=*.py",)
-WITH = ("deltos graph refs FileTree.read --limit 100",)
-EXAMPLE = 'deltos code search "where is a damaged file moved aside" --limit 1'
+# Commands that the examples depend on and that README.md does not show.
+PREPARATION = (
+    "deltos docs add docs --name deltos-docs --wait",
+    "deltos api add docs/examples/orders.openapi.yaml",
+    'deltos memory add --kind decision "Orders move from SQLite to PostgreSQL: two servers write at the same time."',
+)
+EXAMPLES = {
+    "code": 'deltos code search "where is a damaged file moved aside" --limit 1',
+    "graph": "deltos graph refs move_aside",
+    "docs": 'deltos docs search "share one index with a team" --source deltos-docs --limit 1',
+    "apis": 'deltos api search "cancel an order" --limit 1',
+    "memory": 'deltos memory search "why PostgreSQL"',
+}
 _FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A command and what it printed."""
-
-    command: str
-    output: str
-
-    @property
-    def tokens(self) -> int:
-        """What reading it costs, command included."""
-        return (len(self.command) + len(self.output)) // CHARACTERS_PER_TOKEN
-
-
 class Checkout:
-    """The files of the commit that is checked out, in a folder of their own, with an index of their own."""
+    """The files of the checked-out commit in a temporary folder, with their own data folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "deltos"
@@ -76,16 +69,18 @@ class Checkout:
             "TERM": "xterm-256color",
         }
         self.run("deltos index .")
+        for command in PREPARATION:
+            self.run(command)
 
-    def run(self, command: str) -> Look:
-        """A command as a program calls it."""
+    def run(self, command: str) -> str:
+        """Run a command as a program would; return its output."""
         done = subprocess.run(
             shlex.split(command), cwd=self._folder, env=self._environment, capture_output=True, text=True, check=True
         )
-        return Look(command, done.stdout)
+        return done.stdout
 
     def run_on_terminal(self, command: str) -> str:
-        """A command as a person sees it, colours included."""
+        """Run a command in a terminal; return its output with colours."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             shlex.split(command), cwd=self._folder, env=self._environment, stdin=theirs, stdout=theirs, stderr=theirs
@@ -95,7 +90,7 @@ class Checkout:
         try:
             while piece := os.read(ours, 65_536):
                 printed += piece
-        except OSError:  # Linux says so when the other side is closed
+        except OSError:  # Linux raises EIO when the other side is closed
             pass
         os.close(ours)
         if process.wait():
@@ -103,8 +98,8 @@ class Checkout:
         return printed.decode("utf-8").replace("\r\n", "\n")
 
 
-def recording(checkout: Checkout, commands: Sequence[str]) -> str:
-    """A terminal in which the commands were run, as SVG; it asks for no font from elsewhere."""
+def record(checkout: Checkout, commands: Sequence[str]) -> str:
+    """Return an SVG picture of a terminal that ran the commands; it needs no font from elsewhere."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     for command in commands:
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
@@ -113,51 +108,37 @@ def recording(checkout: Checkout, commands: Sequence[str]) -> str:
     return _FONT_FACE.sub("", console.export_svg(title="deltos", unique_id="recording"))
 
 
-def transcript(checkout: Checkout) -> str:
-    """The question answered without and with us, with what each look cost."""
-    lines = [f"> {QUESTION}", ""]
-    for title, commands in (("Without", WITHOUT), ("With Deltos", WITH)):
-        looks = [checkout.run(command) for command in commands]
-        total = sum(look.tokens for look in looks)
-        lines += [f"**{title}**: {len(looks)} look{'s' * (len(looks) != 1)}, {total:,} tokens.", "", "```console"]
-        for look in looks:
-            lines += [f"$ {look.command}", *_beginning(look.output)]
-        lines += ["```", ""]
-    return "\n".join(lines)
+def example(checkout: Checkout, command: str) -> str:
+    """Return a command and the beginning of its output as a code block."""
+    lines = checkout.run(command).rstrip().split("\n")
+    shown = [line if len(line) <= MAX_COLUMNS else f"{line[: MAX_COLUMNS - 1]}…" for line in lines[:MAX_LINES]]
+    if len(lines) > len(shown):
+        shown.append(f"… ({len(lines) - len(shown)} more lines)")
+    return "\n".join(("```console", f"$ {command}", *shown, "```", ""))
 
 
-def example(checkout: Checkout) -> str:
-    """A question and its whole answer."""
-    return f"```console\n$ {EXAMPLE}\n{checkout.run(EXAMPLE).output.rstrip()}\n```\n"
-
-
-def between_marks(text: str, name: str, content: str) -> str:
-    """The text with `content` between the marks of that name."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+def replace_example(text: str, name: str, content: str) -> str:
+    """Return the page with `content` between the markers of the example called `name`."""
+    begin, end = f"<!-- example {name}: begin -->", f"<!-- example {name}: end -->"
     before, _, rest = text.partition(begin)
     old, _, after = rest.partition(end)
     if not old:
-        raise RuntimeError(f"README.md has no marks for {name}")
+        raise RuntimeError(f"README.md has no markers for the example {name}")
     return f"{before}{begin}\n{content}{end}{after}"
 
 
-def _beginning(output: str) -> list[str]:
-    lines = output.rstrip().split("\n")
-    shown = [line if len(line) <= SHOWN_COLUMNS else line[: SHOWN_COLUMNS - 1] + "…" for line in lines[:SHOWN_LINES]]
-    left = len(lines) - len(shown)
-    return [*shown, f"… ({left} more lines)"] if left else shown
-
-
 def main() -> None:
-    """Make everything anew."""
+    """Generate the pictures and examples."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         checkout = Checkout(Path(folder))
         for name, commands in RECORDINGS.items():
-            (PICTURES / f"{name}.svg").write_text(recording(checkout, commands), "utf-8")
-        text = between_marks(README.read_text("utf-8"), "transcript", transcript(checkout))
-        README.write_text(between_marks(text, "example", example(checkout)), "utf-8")
+            (PICTURES / f"{name}.svg").write_text(record(checkout, commands), "utf-8")
+        text = README.read_text("utf-8")
+        for name, command in EXAMPLES.items():
+            text = replace_example(text, name, example(checkout, command))
+        README.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
