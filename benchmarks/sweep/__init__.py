@@ -1,0 +1,1 @@
+"""Checks invariants of the index and the graph on hundreds of real repositories."""

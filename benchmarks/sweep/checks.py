@@ -1,0 +1,264 @@
+"""The invariants: each check yields the violations that it finds in one repository."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.sweep.names import Definition, definitions
+from deltos.languages.grammar import parse
+from deltos.languages.table import detect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from benchmarks.sweep.client import Server
+
+NAMES_PER_LANGUAGE = 40
+FILES_PARSED = 60
+FILES_OUTLINED = 15
+SYMBOLS_REFERENCED = 12
+MAX_PARSED_BYTES = 200_000
+_LINE_OF_DEFINITION = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) ")
+_LINE_OF_USE = re.compile(r"^ ([\d,]+) (\S+) (.*)$")
+_OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_KEYWORDS = frozenset(
+    "class struct interface enum type func function def fn method trait impl union object namespace module public"
+    " private protected static final abstract const let var void int uint8 string bool export default async extern"
+    " typedef".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken invariant, with enough to reproduce it."""
+
+    check: str
+    place: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Result:
+    """What the checks of one repository found."""
+
+    violations: list[Violation] = field(default_factory=list)
+    checked: Counter[str] = field(default_factory=Counter)
+
+    def check(self, name: str, place: str, detail: str, *, holds: bool) -> None:
+        """Count a check and note a violation."""
+        self.checked[name] += 1
+        if not holds:
+            self.violations.append(Violation(name, place, detail[:300]))
+
+
+def check_errors(result: Result, indexed: dict[str, Any]) -> None:
+    """1: no file fails because of an error in our code."""
+    result.checked["errors"] += max(1, indexed["files_indexed"])
+    for error in indexed["errors"]:
+        text = error if isinstance(error, str) else f"{error.get('path')}: {error.get('reason')}"
+        result.violations.append(Violation("errors", text.partition(":")[0], text[:300]))
+
+
+def check_parsing(result: Result, root: Path, seed: int) -> None:
+    """2: a file that plain tree-sitter parses without error is parsed without error, to the same tree."""
+    import tree_sitter
+
+    from deltos.languages import grammar
+
+    files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
+    random.Random(seed).shuffle(files)
+    seen = 0
+    for path in files:
+        language = detect(path.name)
+        if seen >= FILES_PARSED or language is None or not language.grammar or not grammar.is_installed(language):
+            continue
+        if path.stat().st_size > MAX_PARSED_BYTES:
+            continue
+        data = path.read_bytes()
+        plain = tree_sitter.Parser(grammar._grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
+        if plain.root_node.has_error:
+            continue
+        seen += 1
+        place = path.relative_to(root).as_posix()
+        try:
+            tree = parse(language, data)
+        except Exception as exc:  # noqa: BLE001 - any exception is a violation
+            result.check("parsing", place, f"{type(exc).__name__}: {exc}", holds=False)
+            continue
+        is_same = tree is not None and (_shape(tree) == _shape(plain) if not _is_rewritten(language) else True)
+        has_error = tree is None or tree.root_node.has_error
+        result.check("parsing", place, "error" if has_error else "another tree", holds=is_same and not has_error)
+
+
+def _is_rewritten(language: Any) -> bool:
+    """Whether macros of the language are replaced before it is parsed."""
+    return bool(language.macros or language.item_macros)
+
+
+def _shape(tree: Any) -> list[tuple[str, int, int]]:
+    nodes = []
+    cursor = tree.walk()
+    is_up = False
+    while True:
+        if not is_up:
+            node = cursor.node
+            nodes.append((node.type, node.start_byte, node.end_byte))
+            if cursor.goto_first_child():
+                continue
+        if cursor.goto_next_sibling():
+            is_up = False
+        elif cursor.goto_parent():
+            is_up = True
+        else:
+            return nodes
+
+
+def sampled(root: Path, seed: int) -> tuple[list[Definition], Counter[str]]:
+    """A sample of ctags' definitions, the same number of each language, and how often each name is defined."""
+    by_language: dict[str, list[Definition]] = defaultdict(list)
+    counts: Counter[str] = Counter()
+    for definition in definitions(root):
+        by_language[definition.language].append(definition)
+        counts[definition.simple] += 1
+    chosen: list[Definition] = []
+    for rows in by_language.values():
+        chosen += random.Random(seed).sample(rows, min(NAMES_PER_LANGUAGE, len(rows)))
+    return chosen, counts
+
+
+def check_names(result: Result, server: Server, sample: list[Definition], indexed_paths: set[str]) -> None:
+    """3: what ctags defines is found by its simple and by its qualified name."""
+    for each in sample:
+        if each.path not in indexed_paths:
+            continue
+        for form, name in (("simple", each.simple), ("qualified", each.qualified)):
+            found, text = _finds(server, name, each)
+            place = f"{each.path}:{each.line}"
+            result.check(f"names {form} {each.language}", place, f"{name} ({each.kind}): {text[:120]}", holds=found)
+
+
+def _finds(server: Server, name: str, wanted: Definition) -> tuple[bool, str]:
+    text, _, _ = server.call("find_symbol", symbol=name, limit=200, path=wanted.path)
+    for line in text.splitlines():
+        match = _LINE_OF_DEFINITION.match(line)
+        if match and match[2] == wanted.path and int(match[3]) - 3 <= wanted.line <= int(match[4]):
+            return True, ""
+    return False, text
+
+
+def check_outlines(result: Result, server: Server, paths: list[str]) -> None:
+    """4: no outline entry without a name."""
+    for path in paths[:FILES_OUTLINED]:
+        text, _, is_error = server.call("get_context", symbol=path)
+        if is_error:
+            continue
+        for line in text.splitlines():
+            match = _OUTLINE_ENTRY.match(line)
+            if match:
+                words = set(_WORD.findall((match[3] or "").partition(" — ")[0]))
+                result.check("outline", f"{path}:{match[1]}", line.strip(), holds=bool(words - _KEYWORDS))
+
+
+def check_references(
+    result: Result, server: Server, root: Path, sample: list[Definition], counts: Counter[str]
+) -> None:
+    """4, 5, 6: every shown line is the file's line, and a "complete" answer misses no line with the name."""
+    for each in sample[:SYMBOLS_REFERENCED]:
+        text, _, is_error = server.call("find_references", symbol=f"{each.path}:{each.line}", limit=200, tests=True)
+        if is_error:
+            continue
+        shown: set[tuple[str, int]] = set()
+        path = ""
+        for line in text.splitlines():
+            match = _LINE_OF_USE.match(line)
+            if match and path:
+                for number in map(int, match[1].split(",")):
+                    shown.add((path, number))
+                    holds = _is_line(root, path, number, match[2], match[3])
+                    result.check("shown lines", f"{path}:{number}", line, holds=holds)
+            elif (root / line.partition(" (")[0].strip()).is_file():
+                path = line.partition(" (")[0].strip()
+        claims = [line for line in text.splitlines()[:6] if "No other uses" in line or "; complete" in line]
+        place = f" {each.path}:{each.line}-"
+        is_asked = any(line.startswith("def ") and place in line for line in text.splitlines()[:3])
+        is_only_one = counts[each.simple] == 1  # else lines with the name may be uses of another definition
+        if claims and is_asked and is_only_one and "howing" not in text[:40]:
+            for place in _unlisted(root, each, shown):
+                result.check("complete", place, f"{each.simple} of {each.path}:{each.line}", holds=False)
+            result.checked["complete"] += 1
+
+
+def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
+    """Whether a shown line is the text of that line.
+
+    The kind of use comes before the text, unless the text begins with it; the enclosing definition follows behind two
+    spaces.
+    """
+    lines = (root / path).read_text("utf-8", "replace").split("\n")
+    if number > len(lines):
+        return False
+    actual = " ".join(lines[number - 1].split())
+    forms = (shown, shown.rpartition("  ")[0], f"{kind} {shown}", f"{kind} {shown.rpartition('  ')[0]}")
+    return any(actual.startswith(" ".join(form.partition("…")[0].split())) for form in forms if form.strip())
+
+
+def _unlisted(root: Path, each: Definition, shown: set[tuple[str, int]]) -> Iterator[str]:
+    """Lines of code in the same language that have the name and were not listed."""
+    pattern = re.compile(rf"(?<![\w$]){re.escape(each.simple)}(?![\w$])")
+    language = detect(each.path)
+    for path in sorted(root.rglob(f"*{'.' + each.path.rpartition('.')[2]}")):
+        name = path.relative_to(root).as_posix()
+        if language is None or not path.is_file() or path.is_symlink() or path.stat().st_size > MAX_PARSED_BYTES:
+            continue
+        data = path.read_bytes()
+        if each.simple.encode() not in data:
+            continue
+        code = _code_lines(language, data)
+        for number, line in enumerate(code, 1):
+            if pattern.search(line) and (name, number) not in shown and not (name == each.path and number == each.line):
+                yield f"{name}:{number}"
+
+
+def _code_lines(language: Any, data: bytes) -> list[str]:
+    """The lines of a file without comments and strings, by plain tree-sitter."""
+    import tree_sitter
+
+    from deltos.languages import grammar
+
+    if not language.grammar or not grammar.is_installed(language):
+        return []
+    tree = tree_sitter.Parser(grammar._grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
+    out = bytearray(data)
+    pending = [tree.root_node]
+    while pending:
+        node = pending.pop()
+        if "comment" in node.type or ("string" in node.type and not node.named_children):
+            out[node.start_byte : node.end_byte] = re.sub(rb"[^\n]", b" ", data[node.start_byte : node.end_byte])
+        else:
+            pending += node.children
+    return out.decode("utf-8", "replace").split("\n")
+
+
+def check_hits(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
+    """5: the code of a hit is the file's text."""
+    for each in sample[:SYMBOLS_REFERENCED]:
+        words = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", each.simple)) or each.simple
+        for query in (each.simple, words):
+            _, data, is_error = server.call("search_code", query=query, limit=5)
+            for hit in () if is_error or not data else data["results"][:1]:
+                lines = (root / hit["file_path"]).read_text("utf-8", "replace").split("\n")
+                allowed = {" ".join(line.split()) for line in lines}
+                place = f"{hit['file_path']}:{hit['start_line']}"
+                has_name = bool(hit["file_path"]) and hit["start_line"] > 0
+                result.check("hit place", place, str(hit)[:200], holds=has_name)
+                shown = (hit["content"] or "").split("\n")
+                for line in shown if len(shown) > 1 else ():  # a single line may be a signature with its documentation
+                    text = " ".join(line.split())
+                    if text and "…" not in text:
+                        result.check("hit lines", place, text, holds=any(text in one for one in allowed))

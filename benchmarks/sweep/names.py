@@ -1,0 +1,138 @@
+"""Definitions that Universal Ctags finds, under the qualified names that their languages write."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CTAGS_SECONDS = 300
+MAX_FILE_BYTES = 400_000
+
+# Kinds of Universal Ctags that `find_symbol` promises to find, by language. Not promised, and so not compared: local
+# variables, parameters, macros' arguments, labels, anonymous scopes, and members of data formats.
+KINDS = {
+    "C": "function struct union enum typedef macro",
+    "C++": "function class struct union enum typedef",
+    "C#": "class interface method struct enum property",
+    "Go": "func type struct interface methodSpec",
+    "Java": "class interface method enum annotation",
+    "JavaScript": "class function method generator",
+    "Kotlin": "class interface method object",
+    "Lua": "function",
+    "Perl": "subroutine",
+    "PHP": "class interface trait function",
+    "Python": "class function member",
+    "Ruby": "class module method singletonMethod",
+    "Rust": "function struct enum interface typedef method macro module",
+    "TypeScript": "class interface function method enum alias",
+    "Elixir": "module function",
+    "ObjectiveC": "class method protocol interface",
+    "Julia": "function struct",
+    "PowerShell": "function",
+    "Sh": "function",
+    "Haskell": "function type",
+    "OCaml": "type",
+    "Erlang": "function",
+}
+_SEPARATORS = {"C++": "::", "Rust": "::", "PHP": "\\", "Ruby": "::", "Perl": "::"}
+_ANONYMOUS = re.compile(r"(?i)__anon|anonymous|^\W|[<>(){}\s\"'`$*&,|@]")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition and the name by which a developer would ask for it."""
+
+    language: str
+    kind: str
+    simple: str
+    qualified: str
+    path: str
+    line: int
+
+
+def definitions(root: Path) -> Iterator[Definition]:
+    """Yield the comparable definitions of a source tree."""
+    languages = ",".join(KINDS)
+    command = [
+        "ctags", "--options=NONE", "-R", "--links=no", "--output-format=json", "--fields=+neKsSlr", "--sort=no",
+        f"--languages={languages}", "--map-Sh=-.m4", "-f", "-", ".",
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=root, capture_output=True, timeout=CTAGS_SECONDS, check=False)
+    for line in done.stdout.splitlines():
+        try:
+            tag = json.loads(line)
+        except ValueError:
+            continue  # names that are not UTF-8
+        definition = _definition(root, tag)
+        if definition is not None:
+            yield definition
+
+
+def _definition(root: Path, tag: dict[str, object]) -> Definition | None:
+    language, kind, name = str(tag.get("language", "")), str(tag.get("kind", "")), str(tag.get("name", ""))
+    is_wanted = kind in KINDS.get(language, "").split() and tag.get("roles", "def") == "def"
+    if not is_wanted or not name or _ANONYMOUS.search(name):
+        return None
+    scope = str(tag.get("scope", ""))
+    is_local = str(tag.get("scopeKind")) in {"function", "method", "func", "subroutine"}
+    if scope and (is_local or _ANONYMOUS.search(scope)):
+        return None
+    path = str(tag["path"]).removeprefix("./")
+    qualified = _qualified(root, language, kind, name, scope, path)
+    return Definition(language, kind, name, qualified, path, int(str(tag["line"])))
+
+
+def _qualified(root: Path, language: str, kind: str, name: str, scope: str, path: str) -> str:
+    """The name as the language writes it."""
+    separator = _SEPARATORS.get(language, ".")
+    parts = [part for part in re.split(r"::|\\|\.|/", scope) if part]
+    prefix = _container(root, language, path)
+    if language == "PHP" and kind == "function" and scope:
+        return f"{separator.join(parts)}::{name}" if len(parts) > 1 else f"{parts[0]}::{name}"
+    if language == "Ruby" and scope and kind in {"method", "singletonMethod"}:
+        return f"{separator.join(parts)}{'#' if kind == 'method' else '.'}{name}"
+    return separator.join((*prefix, *parts, name))
+
+
+def _container(root: Path, language: str, path: str) -> tuple[str, ...]:
+    """Package or module of a file, where ctags leaves it out of the scope."""
+    if language == "Java":
+        package = _java_package(root / path)
+        return tuple(package.split(".")) if package else ()
+    steps = [*path.split("/")]
+    stem = steps.pop().rpartition(".")[0]
+    if language == "Python":
+        if not stem.isidentifier():
+            return ()
+        packages = _package_steps(root, steps)
+        return (*packages, stem) if stem != "__init__" else tuple(packages)
+    if language == "Rust" and "src" in steps:
+        inner = steps[len(steps) - steps[::-1].index("src") :]
+        return ("crate", *inner, *(() if stem in {"lib", "main", "mod"} else (stem,)))
+    return ()
+
+
+def _package_steps(root: Path, steps: list[str]) -> list[str]:
+    """The folders of a Python module that are packages."""
+    first = len(steps)
+    while first and (root.joinpath(*steps[:first]) / "__init__.py").is_file():
+        first -= 1
+    return steps[first:]
+
+
+@cache
+def _java_package(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    found = re.search(r"^\s*package\s+([\w.]+)\s*;", text, re.MULTILINE)
+    return found[1] if found else ""

@@ -1,0 +1,192 @@
+"""Downloads source packages from Debian, PyPI and npm, and unpacks them without running any of their code."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from packaging.utils import InvalidSdistFilename, parse_sdist_filename
+from packaging.version import InvalidVersion
+from pip._internal.network.session import PipSession
+from selectolax.lexbor import LexborHTMLParser as HTMLParser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGES = Path(__file__).with_name("packages.toml")
+MAX_ARCHIVE_BYTES = 250_000_000
+DOWNLOAD_SECONDS = 300
+HELD_OUT_SHARE = 3  # every third package, by digest of its name
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """An unpacked source tree."""
+
+    name: str
+    registry: str
+    root: Path
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether nobody may look at this repository while fixing defects."""
+        return is_held_out(self.name)
+
+
+def is_held_out(name: str) -> bool:
+    """Whether a package belongs to the held-out third."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % HELD_OUT_SHARE == 0
+
+
+def repositories(folder: Path, *, limit: int = 0) -> Iterator[Repository]:
+    """Yield the packages, unpacked below `folder`; one that cannot be downloaded is reported and skipped."""
+    listed = tomllib.loads(PACKAGES.read_text("utf-8"))
+    names = [(registry, name) for registry, packages in listed.items() for name in packages]
+    # By digest, so that a limited run covers all registries and languages.
+    names.sort(key=lambda each: hashlib.sha256(f"order {each}".encode()).digest())
+    for registry, name in names[: limit or None]:
+        root = folder / registry / name.replace("/", "+")
+        if not (root / ".complete").exists():
+            try:
+                _download(registry, name, root, folder / "cache")
+            except (OSError, subprocess.SubprocessError, tarfile.TarError, lzma.LZMAError, ValueError) as exc:
+                print(f"skipped {registry}:{name}: {type(exc).__name__}: {str(exc)[:200]}", file=sys.stderr)
+                shutil.rmtree(root, ignore_errors=True)
+                continue
+        yield Repository(name, registry, root / "source")
+
+
+def _download(registry: str, name: str, root: Path, cache: Path) -> None:
+    """Fetch and unpack one package."""
+    shutil.rmtree(root, ignore_errors=True)
+    archives = root / "archives"
+    archives.mkdir(parents=True)
+    {"debian": _from_debian, "pypi": _from_pypi, "npm": _from_npm}[registry](name, archives, cache)
+    source = root / "source"
+    source.mkdir()
+    for archive in sorted(archives.iterdir()):
+        if archive.stat().st_size > MAX_ARCHIVE_BYTES:
+            raise ValueError(f"{archive.name} has {archive.stat().st_size:,} bytes")
+        _unpack(archive, source)
+    shutil.rmtree(archives)
+    if not any(source.iterdir()):
+        raise ValueError("the archive is empty")
+    (root / ".complete").touch()
+
+
+def _from_debian(name: str, archives: Path, cache: Path) -> None:
+    options = _apt_options(cache)
+    printed = _run(["apt-get", *options, "source", "--print-uris", "--only-source", name], archives)
+    wanted = [line.split()[:2] for line in printed.splitlines() if line.startswith("'")]
+    for _, file in wanted:
+        if file.endswith((".tar.xz", ".tar.gz", ".tar.bz2")) and ".debian." not in file:
+            _run(["apt-get", *options, "source", "--download-only", "--only-source", name], archives)
+            break
+    else:
+        raise ValueError(f"no original source among {len(wanted)} files")
+    for path in archives.iterdir():
+        if ".debian." in path.name or not path.name.endswith((".tar.xz", ".tar.gz", ".tar.bz2", ".tar.zst")):
+            path.unlink()
+
+
+def _apt_options(cache: Path) -> list[str]:
+    """Options for an apt with source lists of its own, so that the machine's lists stay as they are."""
+    state = cache / "apt"
+    lists = state / "sources.list"
+    options = [
+        f"-oDir::Etc::SourceList={lists}",
+        "-oDir::Etc::SourceParts=/dev/null",
+        f"-oDir::State::Lists={state / 'lists'}",
+        f"-oDir::Cache={state / 'cache'}",
+        "-oAPT::Sandbox::User=root",
+    ]
+    if not lists.exists():
+        (state / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+        (state / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+        lists.write_text("\n".join(_source_lines()) + "\n", "utf-8")
+        _run(["apt-get", *options, "update", "--quiet"], state)
+    return options
+
+
+def _source_lines() -> Iterator[str]:
+    """The machine's Debian archive, as `deb-src` lines."""
+    for path in (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("debian*"))):
+        text = path.read_text("utf-8") if path.is_file() else ""
+        yield from (f"deb-src{line[3:]}" for line in text.splitlines() if line.startswith("deb "))
+        for stanza in text.split("\n\n"):
+            fields = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and line[0] != "#")
+            for suite in fields.get("Suites", "").split():
+                if "-" not in suite:
+                    yield f"deb-src [signed-by={fields['Signed-By']}] {fields['URIs']} {suite} main"
+
+
+def _from_pypi(name: str, archives: Path, cache: Path) -> None:
+    """Fetch the newest source archive; `pip download` would run the package's build backend to read its metadata."""
+    del cache
+    configured = _run([sys.executable, "-m", "pip", "config", "get", "global.index-url"], archives, check=False).strip()
+    address = f"{(configured or 'https://pypi.org/simple').rstrip('/')}/{name}/"
+    links = [link.attributes.get("href") or "" for link in HTMLParser(_fetch(address)).css("a")]
+    versions = {}
+    for link in links:
+        file = link.partition("#")[0].rpartition("/")[2]
+        with contextlib.suppress(InvalidSdistFilename, InvalidVersion):
+            version = parse_sdist_filename(file)[1]
+            if not version.is_prerelease and file.endswith(".tar.gz"):
+                versions[version] = urljoin(address, link)
+    if not versions:
+        raise ValueError("no source archive")
+    newest = versions[max(versions)]
+    (archives / newest.partition("#")[0].rpartition("/")[2]).write_bytes(_fetch(newest))
+
+
+def _from_npm(name: str, archives: Path, cache: Path) -> None:
+    _run(["npm", "pack", "--ignore-scripts", "--silent", "--cache", str(cache / "npm"), name], archives)
+
+
+def _fetch(address: str) -> bytes:
+    """Fetch through pip's own session, which knows the machine's certificates and proxies."""
+    answer = PipSession().get(address, timeout=DOWNLOAD_SECONDS)
+    answer.raise_for_status()
+    return answer.content
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    """Unpack an archive; links, devices and paths that lead outside are left out."""
+    name = archive.name
+    if name.endswith(".zst"):
+        plain = archive.with_suffix("")
+        _run(["zstd", "-d", "-q", str(archive), "-o", str(plain)], archive.parent)
+        archive = plain
+    with tarfile.open(archive) as files:
+        for member in files:
+            if member.isfile() or member.isdir():
+                try:
+                    files.extract(member, target, filter="data", set_attrs=False)
+                except (tarfile.FilterError, OSError):
+                    continue
+
+
+def _run(command: list[str], folder: Path, *, check: bool = True) -> str:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS, check=False,
+        env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    if check and done.returncode:
+        raise subprocess.SubprocessError(done.stderr.strip()[-300:])
+    return done.stdout
+
+
+if __name__ == "__main__":
+    for repository in repositories(Path(sys.argv[1])):
+        print(repository.registry, repository.name, "held out" if repository.is_held_out else "")
